@@ -1,0 +1,98 @@
+//! Reading a history back.
+
+use crate::{Entry, Header, SCHEMA};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+/// A history read whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// Its first line.
+    pub header: Header,
+    /// Its entries, by index.
+    pub entries: Vec<Entry>,
+    /// A torn last line that was dropped, if there was one.
+    pub dropped: Option<Dropped>,
+}
+
+/// A torn last line: the harness died while writing it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its number, from 1.
+    pub line: usize,
+    /// How many bytes of it there were.
+    pub bytes: usize,
+}
+
+/// Why a history could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("the history cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// There is no header.
+    #[error("the history has no first line with schema, ackall_version and started_at: {0}")]
+    Header(String),
+    /// Another version of the format.
+    #[error("the history has schema {found}, this program reads {SCHEMA}")]
+    Schema {
+        /// What the header says.
+        found: u32,
+    },
+    /// A line that is no entry.
+    #[error("line {line}: expected an entry of a history: {why}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Reads the history at a path.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_path(path: &Path) -> Result<History, ReadError> {
+    read(BufReader::new(File::open(path)?))
+}
+
+/// Reads a history. A last line without its newline is dropped, and said in [`History::dropped`].
+///
+/// # Errors
+/// Where the reader fails, the header is missing or of another schema, a line is no entry, or indexes and
+/// times are out of order.
+pub fn read(mut reader: impl BufRead) -> Result<History, ReadError> {
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line)?;
+    if line.pop() != Some(b'\n') {
+        return Err(ReadError::Header("it is missing or torn".into()));
+    }
+    let header: Header = serde_json::from_slice(&line).map_err(|e| ReadError::Header(e.to_string()))?;
+    if header.schema != SCHEMA {
+        return Err(ReadError::Schema { found: header.schema });
+    }
+    let mut history = History { header, entries: Vec::new(), dropped: None };
+    for number in 2.. {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.last() != Some(&b'\n') {
+            history.dropped = Some(Dropped { line: number, bytes: line.len() });
+            break;
+        }
+        let fail = |why: String| ReadError::Line { line: number, why };
+        let entry: Entry = serde_json::from_slice(&line).map_err(|e| fail(e.to_string()))?;
+        let expected = history.entries.len() as u64;
+        if entry.index != expected {
+            return Err(fail(format!("index {} where {expected} was expected", entry.index)));
+        }
+        if history.entries.last().is_some_and(|last| last.time > entry.time) {
+            return Err(fail(format!("time {} is before the line above", entry.time)));
+        }
+        history.entries.push(entry);
+    }
+    Ok(history)
+}

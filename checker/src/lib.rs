@@ -1,0 +1,1 @@
+//! Judges histories. Pure: the same bytes in, the same verdict out.

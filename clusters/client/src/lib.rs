@@ -1,0 +1,1 @@
+//! A client of Kafka's protocol, its table of outcomes, and the observer of the metadata log.

@@ -1,0 +1,1 @@
+//! A disk that knows what was synced and can lose its power.

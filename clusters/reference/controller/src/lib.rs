@@ -1,0 +1,1 @@
+//! The controller, sans-IO: the cluster's metadata, registrations, elections, ELR.

@@ -1,0 +1,1 @@
+//! One replica of a partition, sans-IO: high watermark, ISR, divergence.

@@ -1,0 +1,1 @@
+//! Files of a node: segmented logs of record batches, checkpoints, markers.

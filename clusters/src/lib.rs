@@ -1,0 +1,1 @@
+//! Systems, as data: what to lay out, start and recognise on some ground.

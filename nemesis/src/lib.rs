@@ -1,0 +1,1 @@
+//! One file a fault: what it asks of a node, and how it is measured.

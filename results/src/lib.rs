@@ -1,0 +1,1 @@
+//! The store of runs and their reports. Runs nothing.

@@ -1,0 +1,1 @@
+//! One file a workload: clients and their operations.
