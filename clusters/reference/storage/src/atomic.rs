@@ -1,0 +1,55 @@
+//! Replacing a small file whole or not at all, also across a loss of power.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Result, StorageError};
+
+/// Writes `bytes` beside `path`, syncs them, renames over `path`, and syncs the folder.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary(path);
+    let mut file = File::create(&temporary).map_err(StorageError::io("create", &temporary))?;
+    file.write_all(bytes).map_err(StorageError::io("write", &temporary))?;
+    file.sync_all().map_err(StorageError::io("sync", &temporary))?;
+    fs::rename(&temporary, path).map_err(StorageError::io("rename a new file over", path))?;
+    sync_folder_of(path)
+}
+
+/// Syncs the names in the folder that holds `path`.
+pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    sync_folder(folder)
+}
+
+/// Syncs the names in `folder`.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    let opened = File::open(folder).map_err(StorageError::io("open", folder))?;
+    opened.sync_all().map_err(StorageError::io("sync", folder))
+}
+
+/// Reads a file as text; `None` when there is none.
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StorageError::io("read", path)(error)),
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
+            Err(StorageError::parse(path, line, "it is not UTF-8"))
+        }
+    }
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    name.into()
+}

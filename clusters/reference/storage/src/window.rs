@@ -1,0 +1,1 @@
+//! Buffered reading of a file at positions that mostly go forward.
