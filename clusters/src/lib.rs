@@ -1,1 +1,19 @@
 //! Systems, as data: what to lay out, start and recognise on some ground.
+//!
+//! What it does: reads a system's description ([`System`]), lays a cluster out on the ground ([`Cluster`]), starts
+//! and stops its nodes, and offers their capabilities: process, links, power. What it does not: choose what to
+//! break, or judge. Nothing above this crate knows which ground it stands on.
+//!
+//! Invariants:
+//! 1. A system is known by its description alone; none has a private door.
+//! 2. No path below a node's mount is opened: what a node's disk holds is read from its backing folder, and only
+//!    while the node has no power or the run is over.
+
+mod cluster;
+mod lost_records;
+mod system;
+
+pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
+pub use ground::{Event, LinkCount, Port, PowerCut, Signal};
+pub use lost_records::lost_records;
+pub use system::{Fill, Format, Role, System};

@@ -1,0 +1,329 @@
+//! A cluster of one system, laid out on the local ground.
+
+use crate::system::{Fill, Role, System};
+use ground::{Event, Ground, LinkCount, NodeSpec, Port, PowerCut, Program, Signal};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+use tokio::sync::broadcast;
+
+/// How long the formatting of all disks may take.
+const FORMAT_LIMIT: Duration = Duration::from_secs(20);
+/// Events that may wait for a slow listener: more than a run has processes.
+const EVENT_BACKLOG: usize = 1024;
+/// Where a node's configuration is, in its home.
+const CONFIG: &str = "server.properties";
+/// Where a node's output goes, in its home.
+const LOG: &str = "node.log";
+
+/// What a node may offer to a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// Its processes can be signalled and started.
+    Process,
+    /// Its links can be cut, and count frames.
+    Links,
+    /// Its power can be cut: what was not synced is lost.
+    Power,
+}
+
+/// Which part a node plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoleKind {
+    /// A voter of the metadata quorum.
+    Controller,
+    /// Holds partitions.
+    Broker,
+}
+
+/// A node of the cluster.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its number.
+    pub id: i32,
+    /// Its part.
+    pub role: RoleKind,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its folder in the run's folder.
+    pub home: PathBuf,
+}
+
+/// What to lay out.
+#[derive(Clone, Debug)]
+pub struct Layout<'a> {
+    /// The run's folder.
+    pub run_dir: &'a Path,
+    /// The system.
+    pub system: System,
+    /// How many controllers.
+    pub controllers: i32,
+    /// How many brokers.
+    pub brokers: i32,
+    /// The cluster's id, in Kafka's base64 form.
+    pub cluster_id: String,
+    /// Server properties of each node.
+    pub properties: BTreeMap<String, String>,
+    /// Feature levels for the format step.
+    pub features: BTreeMap<String, i16>,
+}
+
+/// Why something could not be done to a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The ground refused.
+    #[error("{0}")]
+    Ground(#[from] ground::Error),
+    /// A file of the run's folder could not be written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The format step of a node failed.
+    #[error("formatting the disk of node {node} {how}; its log says: {log}")]
+    Format {
+        /// The node.
+        node: i32,
+        /// How it ended.
+        how: String,
+        /// The end of its log.
+        log: String,
+    },
+    /// There is no such node.
+    #[error("there is no node {0}")]
+    NoNode(i32),
+}
+
+/// A cluster, laid out: its nodes have homes, addresses and power, and can be started.
+pub struct Cluster {
+    ground: Ground,
+    layout_properties: BTreeMap<String, String>,
+    features: BTreeMap<String, i16>,
+    system: System,
+    cluster_id: String,
+    voters: String,
+    nodes: Vec<Node>,
+    events: broadcast::Sender<Event>,
+}
+
+impl Cluster {
+    /// Makes the nodes' homes, gives them power and writes their configurations. Nothing runs yet.
+    ///
+    /// # Errors
+    /// Where the ground refuses, or the run's folder takes no file.
+    pub fn lay_out(ground: Ground, events: Receiver<Event>, layout: Layout<'_>) -> Result<Cluster, Error> {
+        let (sender, _) = broadcast::channel(EVENT_BACKLOG);
+        let pump = sender.clone();
+        std::thread::spawn(move || {
+            // Ends with the ground. Nobody listening is no error: the history has what was seen.
+            for event in events {
+                let _ = pump.send(event);
+            }
+        });
+        let mut nodes = Vec::new();
+        for (role, kind, count) in [
+            (&layout.system.controller, RoleKind::Controller, layout.controllers),
+            (&layout.system.broker, RoleKind::Broker, layout.brokers),
+        ] {
+            for id in role.first_id..role.first_id + count {
+                let home = layout.run_dir.join("nodes").join(id.to_string());
+                let spec = NodeSpec { id, name: format!("node-{id}"), home: home.clone() };
+                let address = ground.add_node(spec)?;
+                nodes.push(Node { id, role: kind, address: SocketAddr::from((address, role.port)), home });
+            }
+        }
+        let voter = |node: &Node| format!("{}@{}", node.id, node.address);
+        let voters: Vec<String> =
+            nodes.iter().filter(|node| node.role == RoleKind::Controller).map(voter).collect();
+        let cluster = Cluster {
+            ground,
+            layout_properties: layout.properties,
+            features: layout.features,
+            system: layout.system,
+            cluster_id: layout.cluster_id,
+            voters: voters.join(","),
+            nodes,
+            events: sender,
+        };
+        for node in &cluster.nodes {
+            cluster.ground.power_on(node.id)?;
+            let path = node.home.join(CONFIG);
+            let text = cluster.with_fill(node, |fill| cluster.system.config(cluster.role(node), fill));
+            fs::write(&path, text).map_err(|source| Error::File { path, source })?;
+        }
+        Ok(cluster)
+    }
+
+    fn role(&self, node: &Node) -> &Role {
+        match node.role {
+            RoleKind::Controller => &self.system.controller,
+            RoleKind::Broker => &self.system.broker,
+        }
+    }
+
+    fn with_fill<T>(&self, node: &Node, with: impl FnOnce(&Fill<'_>) -> T) -> T {
+        let std::net::IpAddr::V4(address) = node.address.ip() else {
+            unreachable!("the local ground gives IPv4 addresses only")
+        };
+        with(&Fill {
+            cluster_id: &self.cluster_id,
+            node_id: node.id,
+            address,
+            voters: &self.voters,
+            config: &node.home.join(CONFIG),
+            disk: &node.home.join("mount"),
+            properties: &self.layout_properties,
+        })
+    }
+
+    /// All that happens to nodes from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The nodes of one role.
+    pub fn of_role(&self, role: RoleKind) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.role == role)
+    }
+
+    /// A node by its number.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn node(&self, id: i32) -> Result<&Node, Error> {
+        self.nodes.iter().find(|node| node.id == id).ok_or(Error::NoNode(id))
+    }
+
+    /// What the nodes offer; the local ground offers all.
+    pub fn offers(&self, capability: Capability) -> bool {
+        matches!(capability, Capability::Process | Capability::Links | Capability::Power)
+    }
+
+    /// Formats every disk, all at once, and waits for the last.
+    ///
+    /// # Errors
+    /// Where a format command cannot be started, fails, or does not end in time.
+    pub async fn format(&self) -> Result<(), Error> {
+        let mut events = self.events();
+        for node in &self.nodes {
+            let argv = self.with_fill(node, |fill| self.system.format_command(fill, &self.features));
+            self.run(node, argv)?;
+        }
+        let mut waiting: Vec<i32> = self.nodes.iter().map(|node| node.id).collect();
+        let all = async {
+            while !waiting.is_empty() {
+                let Ok(event) = events.recv().await else { continue };
+                let Event::ProgramEnded { node, status, signal, .. } = event else { continue };
+                if status != Some(0) {
+                    return Err(self.format_failed(node, format!("ended with {status:?}, signal {signal:?}")));
+                }
+                waiting.retain(|id| *id != node);
+            }
+            Ok(())
+        };
+        match tokio::time::timeout(FORMAT_LIMIT, all).await {
+            Ok(done) => done,
+            Err(_) => Err(self.format_failed(waiting[0], format!("did not end within {FORMAT_LIMIT:?}"))),
+        }
+    }
+
+    fn format_failed(&self, node: i32, how: String) -> Error {
+        Error::Format { node, how, log: self.log_tail(node) }
+    }
+
+    /// Starts a node's program; gives its number among the node's programs, and the instant of its exec in
+    /// nanoseconds of the monotonic clock.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(&self, id: i32) -> Result<(u32, u64), Error> {
+        let node = self.node(id)?;
+        let argv = self.with_fill(node, |fill| self.system.start_command(fill));
+        self.run(node, argv)
+    }
+
+    fn run(&self, node: &Node, argv: Vec<String>) -> Result<(u32, u64), Error> {
+        let log = node.home.join(LOG);
+        let started =
+            self.ground.start(node.id, Program { argv, env: Vec::new(), log, cwd: node.home.clone() })?;
+        Ok((started.start, started.exec_at_ns))
+    }
+
+    /// Signals a node.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn signal(&self, id: i32, signal: Signal) -> Result<(), Error> {
+        Ok(self.ground.signal(id, signal)?)
+    }
+
+    /// Cuts the power of some nodes, at one instant.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn power_off(&self, ids: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
+        Ok(self.ground.power_off(ids, fault)?)
+    }
+
+    /// Gives a node power again; it is not started by that.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn power_on(&self, id: i32) -> Result<(), Error> {
+        self.ground.power_on(id)?;
+        Ok(())
+    }
+
+    /// Cuts or heals directed links.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn set_cut(&self, pairs: &[(Port, Port)], cut: bool) -> Result<(), Error> {
+        self.ground.set_cut(pairs, cut)?;
+        Ok(())
+    }
+
+    /// What each directed link carried.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn counters(&self) -> Result<Vec<LinkCount>, Error> {
+        Ok(self.ground.counters()?)
+    }
+
+    /// The folder with the bytes that a fault took from a node's disk.
+    pub fn lost(&self, id: i32, fault: u64) -> Result<PathBuf, Error> {
+        Ok(self.node(id)?.home.join("lost").join(fault.to_string()))
+    }
+
+    /// The last lines of a node's log, in one.
+    pub fn log_tail(&self, id: i32) -> String {
+        const LINES: usize = 3;
+        let Ok(node) = self.node(id) else { return String::new() };
+        let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Lines of the nodes' logs that mean trouble: (node, line).
+    pub fn trouble(&self) -> Vec<(i32, String)> {
+        let mut found = Vec::new();
+        for node in &self.nodes {
+            let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
+            let bad = |line: &&str| self.system.trouble.iter().any(|pattern| line.contains(pattern));
+            found.extend(text.lines().filter(bad).map(|line| (node.id, line.to_string())));
+        }
+        found
+    }
+}

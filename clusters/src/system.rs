@@ -1,0 +1,146 @@
+//! A system under test, as data: how its nodes are configured, formatted, started and recognised.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// The reference cluster, in the form that users write for their own systems.
+const REFERENCE: &str = include_str!("../systems/reference.toml");
+
+/// A system, as its TOML file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Its name.
+    pub name: String,
+    /// The command that prints the properties which a configuration may have.
+    pub properties: Vec<String>,
+    /// The command that runs a node until it is told to stop.
+    pub start: Vec<String>,
+    /// Parts of log lines that mean trouble.
+    pub trouble: Vec<String>,
+    /// How a node's disk is formatted.
+    pub format: Format,
+    /// The controllers.
+    pub controller: Role,
+    /// The brokers.
+    pub broker: Role,
+}
+
+/// How a node's disk is formatted, once, before its first start.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Format {
+    /// The command; the argument `{features}` becomes the arguments of each feature.
+    pub argv: Vec<String>,
+    /// The arguments of one feature, from `{feature}` and `{level}`.
+    pub feature: Vec<String>,
+}
+
+/// A kind of node.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// The number of the first node; the others follow.
+    pub first_id: i32,
+    /// The port it listens on.
+    pub port: u16,
+    /// Its configuration file.
+    pub template: String,
+}
+
+/// What the templates of one node are filled with.
+#[derive(Clone, Debug)]
+pub struct Fill<'a> {
+    /// The cluster's id.
+    pub cluster_id: &'a str,
+    /// The node's number.
+    pub node_id: i32,
+    /// The node's address.
+    pub address: Ipv4Addr,
+    /// `id@address:port` of each controller, with commas.
+    pub voters: &'a str,
+    /// The configuration file.
+    pub config: &'a Path,
+    /// The folder on the node's own disk.
+    pub disk: &'a Path,
+    /// The plan's properties.
+    pub properties: &'a BTreeMap<String, String>,
+}
+
+impl System {
+    /// The reference cluster.
+    pub fn reference() -> System {
+        // The file is part of the build, and a test reads it.
+        toml::from_str(REFERENCE).expect("systems/reference.toml is tested to parse")
+    }
+
+    /// A node's configuration file.
+    pub fn config(&self, role: &Role, fill: &Fill<'_>) -> String {
+        let text = role.template.trim_start_matches('\n').to_string();
+        let properties: String = fill.properties.iter().map(|(k, v)| format!("{k}={v}\n")).collect();
+        fill.text(&text).replace("{properties}\n", &properties)
+    }
+
+    /// The command that formats a node's disk.
+    pub fn format_command(&self, fill: &Fill<'_>, features: &BTreeMap<String, i16>) -> Vec<String> {
+        let mut argv = Vec::new();
+        for argument in &self.format.argv {
+            if argument != "{features}" {
+                argv.push(fill.text(argument));
+                continue;
+            }
+            for (name, level) in features {
+                let fill = |a: &String| a.replace("{feature}", name).replace("{level}", &level.to_string());
+                argv.extend(self.format.feature.iter().map(fill));
+            }
+        }
+        argv
+    }
+
+    /// The command that runs a node.
+    pub fn start_command(&self, fill: &Fill<'_>) -> Vec<String> {
+        self.start.iter().map(|argument| fill.text(argument)).collect()
+    }
+}
+
+impl Fill<'_> {
+    /// Replaces all but `{self}`, which the ground knows, and `{properties}`.
+    fn text(&self, template: &str) -> String {
+        template
+            .replace("{cluster_id}", self.cluster_id)
+            .replace("{node_id}", &self.node_id.to_string())
+            .replace("{address}", &self.address.to_string())
+            .replace("{voters}", self.voters)
+            .replace("{config}", &self.config.display().to_string())
+            .replace("{disk}", &self.disk.display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_of_the_reference_cluster_is_laid_out() {
+        let system = System::reference();
+        let properties = BTreeMap::from([("min.insync.replicas".to_string(), "2".to_string())]);
+        let fill = Fill {
+            cluster_id: "c",
+            node_id: 1,
+            address: Ipv4Addr::new(10, 9, 0, 4),
+            voters: "100@10.9.0.1:9093",
+            config: Path::new("/r/server.properties"),
+            disk: Path::new("/r/mount"),
+            properties: &properties,
+        };
+        let config = system.config(&system.broker, &fill);
+        assert!(config.contains("\nlisteners=PLAINTEXT://10.9.0.4:9092\n"), "{config}");
+        assert!(config.ends_with("log.dirs=/r/mount\nmin.insync.replicas=2\n"), "{config}");
+        let features = BTreeMap::from([("eligible.leader.replicas.version".to_string(), 0)]);
+        let argv = system.format_command(&fill, &features);
+        assert_eq!(argv[argv.len() - 2..], ["--feature", "eligible.leader.replicas.version=0"]);
+        assert_eq!(system.start_command(&fill), ["{self}", "node", "start", "--config", "/r/server.properties"]);
+    }
+}

@@ -1,0 +1,369 @@
+//! The plan: a scenario, a seed and the command line, made concrete. It is the run folder's `plan.toml`, and all
+//! that the conductor knows. A seed repeats the plan, not the run.
+
+use crate::error::Error;
+use crate::scenario::{Act, Condition, Count, Range, Scenario, Step, Topic, WorkloadName};
+use crate::streams::{Stream, stream};
+use history::{Promise, Requirement};
+use rand_core::Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The feature that switches eligible leader replicas.
+pub const ELR_FEATURE: &str = "eligible.leader.replicas.version";
+/// Each append is flushed where this property is 1.
+pub const FLUSH_PROPERTY: &str = "log.flush.interval.messages";
+/// How many controllers a run has.
+pub const CONTROLLERS: i32 = 3;
+/// How many brokers a run has.
+pub const BROKERS: i32 = 3;
+
+/// What a run will do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The scenario's name.
+    pub scenario: String,
+    /// One sentence about it.
+    pub summary: String,
+    /// The seed.
+    pub seed: u64,
+    /// The system under test.
+    pub system: String,
+    /// The version of this program.
+    pub ackall_version: String,
+    /// What was typed.
+    pub command: String,
+    /// What is promised.
+    pub promises: Vec<Promise>,
+    /// The run's limit, in milliseconds.
+    pub limit_ms: u64,
+    /// The steady part of a scenario without steps, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// Whether the nodes' disks are kept after the run.
+    pub keep_disks: KeepDisks,
+    /// Finalised feature levels, given to the format step.
+    pub features: BTreeMap<String, i16>,
+    /// Server properties of every node.
+    pub server: BTreeMap<String, String>,
+    /// Where each value came from: the scenario, the seed, a flag.
+    pub sources: BTreeMap<String, String>,
+    /// The topic under load.
+    pub topic: Topic,
+    /// Replicas of each of its partitions, in assignment order.
+    pub assignment: Vec<Vec<i32>>,
+    /// The load.
+    pub workload: Workload,
+    /// What must have happened.
+    pub requirements: Vec<Requirement>,
+    /// The steps.
+    pub steps: Vec<PlannedStep>,
+}
+
+/// The load, made concrete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// The workload.
+    pub name: WorkloadName,
+    /// How many producers.
+    pub producers: u64,
+    /// Sizes of a record's value, in bytes, drawn for each record.
+    pub record_bytes: [u64; 2],
+    /// How many readers.
+    pub readers: u32,
+    /// A producer's time-out.
+    pub producer_timeout_ms: u64,
+    /// The seed of its stream.
+    pub seed: u64,
+}
+
+/// A step, made concrete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub text: String,
+    /// Its limit in milliseconds.
+    pub limit_ms: u64,
+    /// Which of several possible nodes each act takes, counted from 0 and taken modulo their number.
+    pub picks: Vec<u64>,
+    /// Waited for before it acts.
+    #[serde(default)]
+    pub after: Condition,
+    /// What it does.
+    #[serde(default)]
+    pub act: Vec<Act>,
+    /// Waited for after it acted.
+    #[serde(default)]
+    pub until: Vec<Condition>,
+}
+
+/// When the nodes' disks stay in the run's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeepDisks {
+    /// After every run.
+    Always,
+    /// After a run that did not pass.
+    OnFail,
+    /// Never.
+    Never,
+}
+
+/// What the command line adds to a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// `--set`.
+    pub server: BTreeMap<String, String>,
+    /// `--feature`.
+    pub features: BTreeMap<String, i16>,
+    /// `--time`, in milliseconds.
+    pub time_ms: Option<u64>,
+}
+
+impl Plan {
+    /// Makes a plan.
+    ///
+    /// # Errors
+    /// Usage, where `--time` is given to a scenario made of steps, or a feature is unknown.
+    pub fn new(
+        scenario: &Scenario,
+        seed: u64,
+        overrides: &Overrides,
+        keep_disks: KeepDisks,
+        command: &str,
+    ) -> Result<Plan, Error> {
+        if overrides.time_ms.is_some() && !scenario.steps.is_empty() {
+            return Err(Error::usage(
+                format!("planning {}", scenario.name),
+                "it is made of steps, which end when their states are reached: --time has no meaning in it",
+                "leave --time out, or run `calm`",
+            ));
+        }
+        if let Some((name, level)) =
+            overrides.features.iter().find(|(name, level)| *name != ELR_FEATURE || !(0..=1).contains(*level))
+        {
+            return Err(Error::usage(
+                format!("planning {} with {name}={level}", scenario.name),
+                "there is no such feature level",
+                format!("--feature {ELR_FEATURE}=0 or =1"),
+            ));
+        }
+        let mut draw = Draw { plan: stream(seed, Stream::Plan), sources: BTreeMap::new() };
+        let assignment = draw.assignment(&scenario.topic);
+        let producers = draw.range("workload.producers", scenario.workload.producers);
+        let record_bytes = draw.sizes(scenario.workload.record_bytes);
+        let mut sources = BTreeMap::new();
+        let mut server = BTreeMap::new();
+        for (key, value) in &scenario.server {
+            server.insert(key.clone(), plain(value));
+            sources.insert(format!("server.{key}"), "scenario".to_string());
+        }
+        for (key, value) in &overrides.server {
+            server.insert(key.clone(), value.clone());
+            sources.insert(format!("server.{key}"), "--set".to_string());
+        }
+        let mut features = BTreeMap::from([(ELR_FEATURE.to_string(), 1)]);
+        for name in features.keys() {
+            sources.insert(format!("features.{name}"), "default".to_string());
+        }
+        for (name, level) in &overrides.features {
+            features.insert(name.clone(), *level);
+            sources.insert(format!("features.{name}"), "--feature".to_string());
+        }
+        let elr = features[ELR_FEATURE] >= 1;
+        let steps = scenario.steps.iter().map(|step| draw.step(step, elr)).collect();
+        sources.append(&mut draw.sources);
+        let flushed = server.get(FLUSH_PROPERTY).is_some_and(|value| value == "1");
+        Ok(Plan {
+            scenario: scenario.name.clone(),
+            summary: scenario.summary.clone(),
+            seed,
+            system: "reference".into(),
+            ackall_version: env!("CARGO_PKG_VERSION").into(),
+            command: command.into(),
+            promises: promises(scenario, flushed),
+            limit_ms: scenario.limit.as_millis() as u64 + overrides.time_ms.unwrap_or(0),
+            time_ms: overrides.time_ms.or(scenario.time.map(|time| time.as_millis() as u64)),
+            keep_disks,
+            features,
+            server,
+            sources,
+            topic: scenario.topic.clone(),
+            assignment,
+            workload: Workload {
+                name: scenario.workload.name,
+                producers,
+                record_bytes,
+                readers: scenario.workload.readers,
+                producer_timeout_ms: scenario.workload.producer_timeout_ms,
+                seed,
+            },
+            requirements: requirements(scenario, flushed),
+            steps,
+        })
+    }
+
+    /// Whether eligible leader replicas are on.
+    pub fn elr(&self) -> bool {
+        self.features.get(ELR_FEATURE).is_some_and(|level| *level >= 1)
+    }
+}
+
+/// Where each append is flushed the scenario also promises `fsync`.
+fn promises(scenario: &Scenario, flushed: bool) -> Vec<Promise> {
+    let mut promises = scenario.promises.clone();
+    if flushed && !promises.contains(&Promise::Fsync) {
+        promises.push(Promise::Fsync);
+    }
+    promises
+}
+
+/// Where each append is flushed a power cut takes no acknowledged record, and must not.
+fn requirements(scenario: &Scenario, flushed: bool) -> Vec<Requirement> {
+    let change = |requirement: &Requirement| match requirement {
+        Requirement::AckedRecordsTaken { fault, .. } if flushed => {
+            Requirement::NoAckedRecordTaken { fault: fault.clone() }
+        }
+        other => other.clone(),
+    };
+    scenario.requirements.iter().map(change).collect()
+}
+
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Draws from the plan's stream, in the order of the scenario, noting each.
+struct Draw {
+    plan: rand_chacha::ChaCha8Rng,
+    sources: BTreeMap<String, String>,
+}
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        // The bias of the remainder is below 2^-50 for the ranges of a scenario.
+        self.plan.next_u64() % bound
+    }
+
+    fn range(&mut self, what: &str, range: Range) -> u64 {
+        self.sources.insert(what.into(), format!("seed, from [{}, {}]", range.low, range.high));
+        range.low + self.below(range.high - range.low + 1)
+    }
+
+    /// A narrower range within the scenario's, so that runs differ in their mean size too.
+    fn sizes(&mut self, range: Range) -> [u64; 2] {
+        let a = self.range("workload.record_bytes", range);
+        let b = self.range("workload.record_bytes", range);
+        [a.min(b), a.max(b)]
+    }
+
+    /// Replicas in an order of the seed's, each partition its own.
+    fn assignment(&mut self, topic: &Topic) -> Vec<Vec<i32>> {
+        self.sources.insert("assignment".into(), "seed".into());
+        let mut one = || {
+            let mut brokers: Vec<i32> = (0..BROKERS).collect();
+            for i in (1..brokers.len()).rev() {
+                let j = self.below(i as u64 + 1) as usize;
+                brokers.swap(i, j);
+            }
+            brokers.truncate(topic.replication_factor.max(1) as usize);
+            brokers
+        };
+        (0..topic.partitions).map(|_| one()).collect()
+    }
+
+    fn step(&mut self, step: &Step, elr: bool) -> PlannedStep {
+        /// Enough for any number of candidates to be picked from evenly.
+        const PICKS: u64 = 720_720;
+        let after = self.condition(&format!("steps.{}.after", step.name), &step.after);
+        let picks = step.act.iter().map(|_| self.below(PICKS)).collect();
+        self.sources.insert(format!("steps.{}.picks", step.name), "seed".into());
+        let until = self.condition(&format!("steps.{}.until", step.name), &step.until);
+        let with_elr = self.condition(&format!("steps.{}.until_with_elr", step.name), &step.until_with_elr);
+        let both = [until, with_elr];
+        let until = both.into_iter().take(if elr { 2 } else { 1 });
+        PlannedStep {
+            name: step.name.clone(),
+            text: step.text.clone(),
+            limit_ms: step.limit.as_millis() as u64,
+            picks,
+            after,
+            act: step.act.clone(),
+            until: until.filter(|condition| *condition != Condition::default()).collect(),
+        }
+    }
+
+    fn condition(&mut self, what: &str, condition: &Condition) -> Condition {
+        let acks = condition.acks.map(|count| match count {
+            Count::Exactly(n) => Count::Exactly(n),
+            Count::Drawn(range) => Count::Exactly(self.range(&format!("{what}.acks"), range)),
+        });
+        Condition { acks, ..condition.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(seed: u64, overrides: &Overrides) -> Result<Plan, Error> {
+        let scenario = Scenario::find("last-replica-standing").unwrap();
+        Plan::new(&scenario, seed, overrides, KeepDisks::Never, "test")
+    }
+
+    #[test]
+    fn a_seed_repeats_the_plan_and_twenty_seeds_give_twenty_plans() {
+        let none = Overrides::default();
+        assert_eq!(plan(7, &none).unwrap(), plan(7, &none).unwrap());
+        let varied = |p: &Plan| {
+            let acks: Vec<_> = p.steps.iter().map(|s| (s.after.acks, s.until.clone())).collect();
+            (p.assignment.clone(), p.workload.producers, p.workload.record_bytes, acks)
+        };
+        let plans: Vec<_> = (1..=20).map(|seed| varied(&plan(seed, &none).unwrap())).collect();
+        for (i, a) in plans.iter().enumerate() {
+            assert!(plans[..i].iter().all(|b| a != b), "seed {} repeats another", i + 1);
+        }
+    }
+
+    #[test]
+    fn switching_elr_off_shifts_no_draw() {
+        let off = Overrides { features: BTreeMap::from([(ELR_FEATURE.into(), 0)]), ..Overrides::default() };
+        let (on, off) = (plan(3, &Overrides::default()).unwrap(), plan(3, &off).unwrap());
+        assert_eq!(on.assignment, off.assignment);
+        assert_eq!(on.workload, off.workload);
+        assert_eq!(on.steps[4], off.steps[4]);
+        assert_eq!((on.steps[3].until.len(), off.steps[3].until.len()), (2, 1));
+        assert_eq!(on.promises, off.promises);
+    }
+
+    #[test]
+    fn a_plan_survives_its_file() {
+        let plan = plan(1, &Overrides::default()).unwrap();
+        let text = toml::to_string(&plan).unwrap();
+        assert_eq!(toml::from_str::<Plan>(&text).unwrap(), plan);
+    }
+
+    #[test]
+    fn flushing_each_message_turns_the_requirement_round() {
+        let flush = Overrides {
+            server: BTreeMap::from([(FLUSH_PROPERTY.into(), "1".into())]),
+            ..Overrides::default()
+        };
+        let plan = plan(1, &flush).unwrap();
+        assert!(plan.promises.contains(&Promise::Fsync));
+        assert!(plan.requirements.contains(&Requirement::NoAckedRecordTaken { fault: "power-cut".into() }));
+    }
+
+    #[test]
+    fn time_for_steps_and_unknown_features_are_refused() {
+        let time = Overrides { time_ms: Some(1), ..Overrides::default() };
+        assert_eq!(plan(1, &time).unwrap_err().status, crate::error::Status::Usage);
+        let feature = Overrides { features: BTreeMap::from([("x".into(), 1)]), ..Overrides::default() };
+        assert_eq!(plan(1, &feature).unwrap_err().status, crate::error::Status::Usage);
+    }
+}
