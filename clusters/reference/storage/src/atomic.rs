@@ -10,7 +10,8 @@ use crate::error::{Result, StorageError};
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = temporary(path);
     let mut file = File::create(&temporary).map_err(StorageError::io("create", &temporary))?;
-    file.write_all(bytes).map_err(StorageError::io("write", &temporary))?;
+    file.write_all(bytes)
+        .map_err(StorageError::io("write", &temporary))?;
     file.sync_all().map_err(StorageError::io("sync", &temporary))?;
     fs::rename(&temporary, path).map_err(StorageError::io("rename a new file over", path))?;
     sync_folder_of(path)
@@ -52,4 +53,37 @@ fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let folder = Folder::new();
+        let path = folder.file("small");
+        for text in ["first, and longer", "second"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(read_text(&path).unwrap().as_deref(), Some(text));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(matches!(
+            replace(&folder.file("no/such"), b""),
+            Err(StorageError::Io { .. })
+        ));
+    }
+
+    #[test]
+    fn text_that_is_none_is_found_by_its_line() {
+        let folder = Folder::new();
+        let path = folder.file("binary");
+        assert_eq!(read_text(&path).unwrap(), None);
+        fs::write(&path, b"one\ntwo\xff").unwrap();
+        assert!(matches!(
+            read_text(&path),
+            Err(StorageError::Parse { line: 2, .. })
+        ));
+    }
 }

@@ -191,7 +191,10 @@ impl BatchHeader {
     /// When the bytes are too few, or a field is impossible. The CRC is not checked.
     pub fn parse(bytes: &[u8]) -> Result<Self, BatchError> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
-            return Err(BatchError::Short { needed: HEADER_BYTES, available: bytes.len() });
+            return Err(BatchError::Short {
+                needed: HEADER_BYTES,
+                available: bytes.len(),
+            });
         };
         let magic = i8::from_be_bytes(field(header, MAGIC_AT));
         if magic != MAGIC {
@@ -222,11 +225,17 @@ impl BatchHeader {
     pub fn validate(bytes: &[u8]) -> Result<Self, BatchError> {
         let header = Self::parse(bytes)?;
         let Some(batch) = bytes.get(..header.total_bytes) else {
-            return Err(BatchError::Short { needed: header.total_bytes, available: bytes.len() });
+            return Err(BatchError::Short {
+                needed: header.total_bytes,
+                available: bytes.len(),
+            });
         };
         let computed = crc32c::crc32c(&batch[CRC_COVERS_FROM..]);
         if computed != header.crc {
-            return Err(BatchError::Crc { stored: header.crc, computed });
+            return Err(BatchError::Crc {
+                stored: header.crc,
+                computed,
+            });
         }
         Ok(header)
     }
@@ -260,7 +269,10 @@ impl BatchHeader {
             return impossible("record count", self.record_count.into());
         }
         if self.attributes.compression().is_none() {
-            return impossible("compression", (self.attributes.0 & Attributes::COMPRESSION_MASK).into());
+            return impossible(
+                "compression",
+                (self.attributes.0 & Attributes::COMPRESSION_MASK).into(),
+            );
         }
         Ok(())
     }
@@ -299,7 +311,10 @@ pub fn set_leader_epoch(batch: &mut [u8], leader_epoch: i32) -> Result<(), Batch
 
 fn patch(batch: &mut [u8], at: usize, value: &[u8]) -> Result<(), BatchError> {
     if batch.len() < HEADER_BYTES {
-        return Err(BatchError::Short { needed: HEADER_BYTES, available: batch.len() });
+        return Err(BatchError::Short {
+            needed: HEADER_BYTES,
+            available: batch.len(),
+        });
     }
     batch[at..at + value.len()].copy_from_slice(value);
     Ok(())
@@ -360,7 +375,10 @@ mod tests {
     #[test]
     fn a_built_batch_is_valid() {
         let header = BatchHeader::validate(&one()).unwrap();
-        assert_eq!((header.base_offset, header.leader_epoch, header.next_offset()), (7, 3, 8));
+        assert_eq!(
+            (header.base_offset, header.leader_epoch, header.next_offset()),
+            (7, 3, 8)
+        );
         assert_eq!(header.attributes.compression(), Some(Compression::None));
         assert!(!header.has_producer());
     }
@@ -394,7 +412,10 @@ mod tests {
     fn every_shortening_is_noticed() {
         let good = one();
         for length in 0..good.len() {
-            assert!(matches!(BatchHeader::validate(&good[..length]), Err(BatchError::Short { .. })));
+            assert!(matches!(
+                BatchHeader::validate(&good[..length]),
+                Err(BatchError::Short { .. })
+            ));
         }
     }
 

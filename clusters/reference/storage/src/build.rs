@@ -19,7 +19,13 @@ pub struct BatchBuilder {
 impl BatchBuilder {
     /// Begins a batch whose records carry `timestamp`, in milliseconds since 1970.
     pub fn new(timestamp: i64) -> Self {
-        Self { timestamp, attributes: Attributes::default(), producer: None, records: Vec::new(), count: 0 }
+        Self {
+            timestamp,
+            attributes: Attributes::default(),
+            producer: None,
+            records: Vec::new(),
+            count: 0,
+        }
     }
 
     /// Marks it as holding control records.
@@ -127,7 +133,9 @@ fn push_bytes(into: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), BatchError
 }
 
 fn length(bytes: usize) -> Result<i64, BatchError> {
-    i32::try_from(bytes).map(i64::from).map_err(|_| BatchError::TooLarge("2 GiB"))
+    i32::try_from(bytes)
+        .map(i64::from)
+        .map_err(|_| BatchError::TooLarge("2 GiB"))
 }
 
 #[cfg(test)]
@@ -141,7 +149,10 @@ mod tests {
         builder.push(Some(b"k"), None, &[]).unwrap();
         let header = BatchHeader::validate(&builder.build(0, 0).unwrap()).unwrap();
         assert!(header.attributes.is_control() && header.attributes.is_transactional());
-        assert_eq!((header.producer_id, header.producer_epoch, header.base_sequence), (42, 1, -1));
+        assert_eq!(
+            (header.producer_id, header.producer_epoch, header.base_sequence),
+            (42, 1, -1)
+        );
         assert_eq!((header.base_timestamp, header.max_timestamp), (5, 5));
     }
 

@@ -43,7 +43,10 @@ pub fn read(path: &Path) -> Option<i64> {
 /// # Errors
 /// When the disk refuses.
 pub fn write(path: &Path, broker_epoch: i64) -> Result<()> {
-    atomic::replace(path, format!(r#"{{"version":0,"brokerEpoch":{broker_epoch}}}"#).as_bytes())
+    atomic::replace(
+        path,
+        format!(r#"{{"version":0,"brokerEpoch":{broker_epoch}}}"#).as_bytes(),
+    )
 }
 
 /// Removes the marker, if there is one. The removal is *not* synced; see above.
@@ -52,7 +55,49 @@ pub fn write(path: &Path, broker_epoch: i64) -> Result<()> {
 /// When the disk refuses.
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StorageError::io("remove", path)(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StorageError::io("remove", path)(error))
+        }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    #[test]
+    fn what_was_written_is_read_until_it_is_removed() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        assert_eq!(read(&path), None);
+        write(&path, 42).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            r#"{"version":0,"brokerEpoch":42}"#
+        );
+        assert_eq!(read(&path), Some(42));
+        remove(&path).unwrap();
+        assert_eq!(read(&path), None);
+        remove(&path).unwrap();
+    }
+
+    #[test]
+    fn unknown_properties_are_ignored_and_nonsense_is_no_marker() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        fs::write(&path, r#"{"future":[1],"brokerEpoch":7,"version":0}"#).unwrap();
+        assert_eq!(read(&path), Some(7));
+        for nonsense in [
+            "",
+            "{",
+            "7",
+            r#"{"version":0}"#,
+            r#"{"version":0,"brokerEpoch":"x"}"#,
+        ] {
+            fs::write(&path, nonsense).unwrap();
+            assert_eq!(read(&path), None, "{nonsense}");
+        }
     }
 }

@@ -71,6 +71,14 @@ pub enum StorageError {
         /// The log's end offset.
         end: i64,
     },
+    /// A batch that was sound is not any more.
+    #[error("{} has rotted: {source}; remove this replica's log and let it fetch a new one", path.display())]
+    Rotten {
+        /// The segment.
+        path: PathBuf,
+        /// What is wrong with the batch.
+        source: BatchError,
+    },
     /// An earlier write or sync failed, and what the disk holds is unknown.
     #[error("the log {} is offline since an earlier write or sync failed ({cause}); restart the node to recover it", path.display())]
     Offline {
@@ -90,6 +98,10 @@ impl StorageError {
 
     /// A `Parse` error of line `line`, counted from 1.
     pub(crate) fn parse(path: &Path, line: usize, reason: impl Into<String>) -> Self {
-        Self::Parse { path: path.to_owned(), line, reason: reason.into() }
+        Self::Parse {
+            path: path.to_owned(),
+            line,
+            reason: reason.into(),
+        }
     }
 }

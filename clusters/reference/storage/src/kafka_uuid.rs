@@ -13,7 +13,9 @@ pub fn format_uuid(uuid: Uuid) -> String {
         Some(shift) => bits >> shift,
         None => bits << 4,
     };
-    (0..CHARACTERS).map(|at| char::from(ALPHABET[(six(at) & 63) as usize])).collect()
+    (0..CHARACTERS)
+        .map(|at| char::from(ALPHABET[(six(at) & 63) as usize]))
+        .collect()
 }
 
 /// Reads the text form; `None` when it is not one.
@@ -55,7 +57,12 @@ mod tests {
 
     #[test]
     fn what_is_none_is_refused() {
-        for text in ["", "AAAAAAAAAAAAAAAAAAAAAR", "AAAAAAAAAAAAAAAAAAAA+Q", "AAAAAAAAAAAAAAAAAAAAAQQ"] {
+        for text in [
+            "",
+            "AAAAAAAAAAAAAAAAAAAAAR",
+            "AAAAAAAAAAAAAAAAAAAA+Q",
+            "AAAAAAAAAAAAAAAAAAAAAQQ",
+        ] {
             assert_eq!(parse_uuid(text), None, "{text}");
         }
     }

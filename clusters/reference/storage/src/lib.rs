@@ -38,6 +38,8 @@ pub mod partition_metadata;
 pub mod quorum_state;
 pub mod record;
 mod segment;
+#[cfg(test)]
+mod testing;
 mod varint;
 mod window;
 

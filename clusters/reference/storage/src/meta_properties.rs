@@ -31,7 +31,9 @@ impl MetaProperties {
     /// # Errors
     /// When it cannot be read, or is not what the format says.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        let Some(text) = atomic::read_text(path)? else { return Ok(None) };
+        let Some(text) = atomic::read_text(path)? else {
+            return Ok(None);
+        };
         let lines = Lines::parse(path, &text)?;
         lines.get("version", |version| (version == "1").then_some(()))?;
         Ok(Some(Self {
@@ -73,9 +75,9 @@ impl<'a> Lines<'a> {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let (key, value) = line
-                .split_once('=')
-                .ok_or_else(|| StorageError::parse(path, count, format!("'key=value' expected, found '{line}'")))?;
+            let (key, value) = line.split_once('=').ok_or_else(|| {
+                StorageError::parse(path, count, format!("'key=value' expected, found '{line}'"))
+            })?;
             values.insert(key.trim(), (count, value.trim()));
         }
         Ok(Self { path, values, count })
@@ -83,9 +85,69 @@ impl<'a> Lines<'a> {
 
     fn get<T>(&self, key: &str, convert: impl FnOnce(&str) -> Option<T>) -> Result<T> {
         let Some(&(line, value)) = self.values.get(key) else {
-            return Err(StorageError::parse(self.path, self.count.max(1), format!("no '{key}' in the file")));
+            return Err(StorageError::parse(
+                self.path,
+                self.count.max(1),
+                format!("no '{key}' in the file"),
+            ));
         };
         convert(value)
             .ok_or_else(|| StorageError::parse(self.path, line, format!("'{value}' is no value of '{key}'")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::Folder;
+
+    fn sample() -> MetaProperties {
+        let directory_id = Uuid::from_u128(1);
+        MetaProperties {
+            cluster_id: "night".into(),
+            node_id: 3,
+            directory_id,
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        assert_eq!(MetaProperties::read(&path).unwrap(), None);
+        sample().write(&path).unwrap();
+        assert_eq!(MetaProperties::read(&path).unwrap(), Some(sample()));
+    }
+
+    #[test]
+    fn comments_and_unknown_keys_do_no_harm() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        let text = "#\n#Mon Jan 01\n\n node.id = 3\nversion=1\nfuture=x=y\ncluster.id=night\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ";
+        fs::write(&path, text).unwrap();
+        assert_eq!(MetaProperties::read(&path).unwrap(), Some(sample()));
+    }
+
+    #[test]
+    fn bad_files_are_errors_with_a_line() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        let rest = "cluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n";
+        for (text, bad_line) in [
+            (String::new(), 1),
+            ("version=1\nnonsense\n".into(), 2),
+            (format!("version=2\nnode.id=1\n{rest}"), 1),
+            (format!("version=1\nnode.id=-1\n{rest}"), 2),
+            (format!("version=1\n{rest}"), 3),
+            ("version=1\ncluster.id=c\nnode.id=1\ndirectory.id=x\n".into(), 4),
+        ] {
+            fs::write(&path, &text).unwrap();
+            match MetaProperties::read(&path) {
+                Err(StorageError::Parse { line, .. }) => assert_eq!(line, bad_line, "{text:?}"),
+                other => panic!("{text:?}: {other:?}"),
+            }
+        }
     }
 }

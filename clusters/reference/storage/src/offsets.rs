@@ -26,7 +26,9 @@ pub type Offsets = BTreeMap<(String, i32), i64>;
 /// # Errors
 /// When it cannot be read, or is not what the format says.
 pub fn read(path: &Path) -> Result<Offsets> {
-    let Some(text) = atomic::read_text(path)? else { return Ok(Offsets::new()) };
+    let Some(text) = atomic::read_text(path)? else {
+        return Ok(Offsets::new());
+    };
     let mut offsets = Offsets::new();
     for (number, line) in checkpoint_lines(path, &text, VERSION)? {
         let bad = |reason| StorageError::parse(path, number, reason);
@@ -76,7 +78,11 @@ pub(crate) fn checkpoint_lines<'a>(
         Some((_, found)) if found == version => {}
         found => {
             let found = found.map_or("nothing", |(_, line)| line);
-            return Err(StorageError::parse(path, 1, format!("version '{version}' expected, found '{found}'")));
+            return Err(StorageError::parse(
+                path,
+                1,
+                format!("version '{version}' expected, found '{found}'"),
+            ));
         }
     }
     let count: usize = lines
@@ -89,4 +95,52 @@ pub(crate) fn checkpoint_lines<'a>(
         return Err(StorageError::parse(path, 2, reason));
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::Folder;
+
+    #[test]
+    fn the_file_is_kafkas() {
+        let folder = Folder::new();
+        let path = folder.file(HIGH_WATERMARKS_FILE);
+        assert!(read(&path).unwrap().is_empty());
+        let offsets = Offsets::from([(("b".into(), 0), 5), (("a".into(), 1), 7)]);
+        write(&path, &offsets).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "0\n2\na 1 7\nb 0 5\n");
+        assert_eq!(read(&path).unwrap(), offsets);
+    }
+
+    #[test]
+    fn bad_files_are_errors_with_a_line() {
+        let folder = Folder::new();
+        let path = folder.file(HIGH_WATERMARKS_FILE);
+        for (text, bad_line) in [
+            ("0\n1\na 0\n", 3),
+            ("0\n1\na 0 1 2\n", 3),
+            ("0\n1\na -1 1\n", 3),
+            ("0\n1\na 0 -1\n", 3),
+            ("0\n1\n 0 1\n", 3),
+            ("0\n2\na 0 1\na 0 2\n", 4),
+            ("0\n3\na 0 1\n", 2),
+        ] {
+            fs::write(&path, text).unwrap();
+            match read(&path) {
+                Err(StorageError::Parse { line, .. }) => assert_eq!(line, bad_line, "{text:?}"),
+                other => panic!("{text:?}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_high_watermark_is_kept_within_the_log() {
+        assert_eq!(clamp_high_watermark(Some(5), 2, 9), 5);
+        assert_eq!(clamp_high_watermark(Some(50), 2, 9), 9);
+        assert_eq!(clamp_high_watermark(Some(1), 2, 9), 2);
+        assert_eq!(clamp_high_watermark(None, 2, 9), 2);
+    }
 }

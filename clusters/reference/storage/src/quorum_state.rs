@@ -76,10 +76,14 @@ impl QuorumState {
     /// # Errors
     /// When it cannot be read, or is not what the format says.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        let Some(text) = atomic::read_text(path)? else { return Ok(None) };
+        let Some(text) = atomic::read_text(path)? else {
+            return Ok(None);
+        };
         let json: Json = serde_json::from_str(&text)
             .map_err(|error| StorageError::parse(path, error.line().max(1), error.to_string()))?;
-        json.into_state().map(Some).map_err(|reason| StorageError::parse(path, 1, reason))
+        json.into_state()
+            .map(Some)
+            .map_err(|reason| StorageError::parse(path, 1, reason))
     }
 
     /// Replaces the file, synced: when this returns, the vote holds.
@@ -123,9 +127,16 @@ impl Json {
     fn into_state(self) -> std::result::Result<QuorumState, String> {
         let format = match self.data_version {
             0 => Format::V0 {
-                voters: self.current_voters.unwrap_or_default().iter().map(|voter| voter.voter_id).collect(),
+                voters: self
+                    .current_voters
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|voter| voter.voter_id)
+                    .collect(),
             },
-            1 => Format::V1 { voted_directory_id: directory(self.voted_directory_id.as_deref())? },
+            1 => Format::V1 {
+                voted_directory_id: directory(self.voted_directory_id.as_deref())?,
+            },
             other => return Err(format!("data_version {other} is neither 0 nor 1")),
         };
         if self.leader_epoch < 0 {
@@ -152,4 +163,94 @@ fn directory(text: Option<&str>) -> std::result::Result<Option<Uuid>, String> {
     let Some(text) = text else { return Ok(None) };
     let id = parse_uuid(text).ok_or_else(|| format!("votedDirectoryId '{text}' is not an id"))?;
     Ok(Some(id).filter(|id| !id.is_nil()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::Folder;
+
+    fn round_trip(state: &QuorumState) -> String {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        assert_eq!(QuorumState::read(&path).unwrap(), None);
+        state.write(&path).unwrap();
+        assert_eq!(QuorumState::read(&path).unwrap().as_ref(), Some(state));
+        fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn version_0_is_kafkas() {
+        let format = Format::V0 { voters: vec![1, 2] };
+        let text = round_trip(&QuorumState {
+            leader_epoch: 4,
+            leader_id: None,
+            voted_id: Some(2),
+            format,
+        });
+        assert_eq!(
+            text,
+            r#"{"clusterId":"","leaderId":-1,"leaderEpoch":4,"votedId":2,"appliedOffset":0,"currentVoters":[{"voterId":1},{"voterId":2}],"data_version":0}"#
+        );
+    }
+
+    #[test]
+    fn version_1_is_kafkas() {
+        let format = Format::V1 {
+            voted_directory_id: Some(Uuid::from_u128(1)),
+        };
+        let text = round_trip(&QuorumState {
+            leader_epoch: 4,
+            leader_id: Some(3),
+            voted_id: Some(2),
+            format,
+        });
+        assert_eq!(
+            text,
+            r#"{"leaderId":3,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAQ","data_version":1}"#
+        );
+        let format = Format::V1 {
+            voted_directory_id: None,
+        };
+        round_trip(&QuorumState {
+            leader_epoch: 0,
+            leader_id: None,
+            voted_id: None,
+            format,
+        });
+    }
+
+    #[test]
+    fn bad_files_are_errors_with_a_line() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        for (text, bad_line) in [
+            ("", 1),
+            ("{\n\"leaderId\": x}", 2),
+            (
+                r#"{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":2}"#,
+                1,
+            ),
+            (
+                r#"{"leaderId":-7,"leaderEpoch":1,"votedId":-1,"data_version":1}"#,
+                1,
+            ),
+            (
+                r#"{"leaderId":1,"leaderEpoch":-1,"votedId":-1,"data_version":1}"#,
+                1,
+            ),
+            (
+                r#"{"leaderId":1,"leaderEpoch":1,"votedId":1,"votedDirectoryId":"x","data_version":1}"#,
+                1,
+            ),
+        ] {
+            fs::write(&path, text).unwrap();
+            match QuorumState::read(&path) {
+                Err(StorageError::Parse { line, .. }) => assert_eq!(line, bad_line, "{text:?}"),
+                other => panic!("{text:?}: {other:?}"),
+            }
+        }
+    }
 }

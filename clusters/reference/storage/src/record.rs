@@ -48,12 +48,22 @@ impl<'a> Records<'a> {
         match header.attributes.compression() {
             Some(Compression::None) => {}
             Some(other) => return Err(BatchError::Compressed(other)),
-            None => return Err(BatchError::Field { field: "compression", value: -1 }),
+            None => {
+                return Err(BatchError::Field {
+                    field: "compression",
+                    value: -1,
+                });
+            }
         }
         let rest = &bytes[HEADER_BYTES..header.total_bytes];
         // Not negative, or `validate` had refused it.
         let count = header.record_count as usize;
-        Ok(Self { header, rest, next: 0, count })
+        Ok(Self {
+            header,
+            rest,
+            next: 0,
+            count,
+        })
     }
 
     /// The batch's header.
@@ -62,20 +72,31 @@ impl<'a> Records<'a> {
     }
 
     fn read_one(&mut self) -> Result<Record<'a>, &'static str> {
-        let length = read_length(&mut self.rest).flatten().ok_or("its length is cut short or negative")?;
+        let length = read_length(&mut self.rest)
+            .flatten()
+            .ok_or("its length is cut short or negative")?;
         let mut body = take(&mut self.rest, length).ok_or("it is longer than the batch")?;
         take(&mut body, 1).ok_or("it has no attributes")?;
         let timestamp_delta = varint::read(&mut body).ok_or("its timestamp is cut short")?;
         let offset_delta = varint::read(&mut body).ok_or("its offset is cut short")?;
         let within = (0..=i64::from(self.header.last_offset_delta)).contains(&offset_delta);
         let record = Record {
-            offset: self.header.base_offset + if within { offset_delta } else { return Err("its offset lies outside the batch") },
+            offset: self.header.base_offset
+                + if within {
+                    offset_delta
+                } else {
+                    return Err("its offset lies outside the batch");
+                },
             timestamp: self.header.base_timestamp.wrapping_add(timestamp_delta),
             key: read_bytes(&mut body).ok_or("its key is cut short")?,
             value: read_bytes(&mut body).ok_or("its value is cut short")?,
             headers: read_headers(&mut body)?,
         };
-        if body.is_empty() { Ok(record) } else { Err("bytes are left over inside it") }
+        if body.is_empty() {
+            Ok(record)
+        } else {
+            Err("bytes are left over inside it")
+        }
     }
 }
 
@@ -89,7 +110,10 @@ impl<'a> Iterator for Records<'a> {
                 return None;
             }
             self.rest = &[];
-            return Some(Err(BatchError::Record { index, reason: "bytes are left over after the last one" }));
+            return Some(Err(BatchError::Record {
+                index,
+                reason: "bytes are left over after the last one",
+            }));
         }
         self.next += 1;
         match self.read_one() {
@@ -125,12 +149,16 @@ fn read_bytes<'a>(bytes: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
 }
 
 fn read_headers<'a>(body: &mut &'a [u8]) -> Result<Vec<Header<'a>>, &'static str> {
-    let count = read_length(body).flatten().ok_or("its number of headers is cut short or negative")?;
+    let count = read_length(body)
+        .flatten()
+        .ok_or("its number of headers is cut short or negative")?;
     // Not `with_capacity`: the count is the sender's word. Each header takes two bytes at least, so
     // the loop ends with the bytes.
     let mut headers = Vec::new();
     for _ in 0..count {
-        let key = read_bytes(body).flatten().ok_or("the key of a header is cut short or null")?;
+        let key = read_bytes(body)
+            .flatten()
+            .ok_or("the key of a header is cut short or null")?;
         let key = std::str::from_utf8(key).map_err(|_| "the key of a header is not UTF-8")?;
         let value = read_bytes(body).ok_or("the value of a header is cut short")?;
         headers.push(Header { key, value });
@@ -146,7 +174,16 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let mut builder = BatchBuilder::new(77);
-        let headers = [Header { key: "a", value: Some(b"1") }, Header { key: "b", value: None }];
+        let headers = [
+            Header {
+                key: "a",
+                value: Some(b"1"),
+            },
+            Header {
+                key: "b",
+                value: None,
+            },
+        ];
         builder.push(Some(b"key"), Some(b"value"), &headers).unwrap();
         builder.push(None, None, &[]).unwrap();
         builder.push(Some(b""), Some(&[9; 300]), &[]).unwrap();
@@ -158,10 +195,19 @@ mod tests {
         let bytes = sample();
         let records: Vec<_> = Records::of(&bytes).unwrap().map(Result::unwrap).collect();
         assert_eq!(records.iter().map(|r| r.offset).collect::<Vec<_>>(), [10, 11, 12]);
-        assert_eq!(records[0].headers[0], Header { key: "a", value: Some(b"1") });
+        assert_eq!(
+            records[0].headers[0],
+            Header {
+                key: "a",
+                value: Some(b"1")
+            }
+        );
         assert_eq!(records[0].headers[1].value, None);
         assert_eq!((records[1].key, records[1].value), (None, None));
-        assert_eq!((records[2].key, records[2].value.map(<[u8]>::len)), (Some(&b""[..]), Some(300)));
+        assert_eq!(
+            (records[2].key, records[2].value.map(<[u8]>::len)),
+            (Some(&b""[..]), Some(300))
+        );
         assert!(records.iter().all(|r| r.timestamp == 77));
     }
 
@@ -170,7 +216,10 @@ mod tests {
         let mut bytes = sample();
         bytes[22] |= 4;
         seal_crc(&mut bytes);
-        assert_eq!(Records::of(&bytes).unwrap_err(), BatchError::Compressed(Compression::Zstd));
+        assert_eq!(
+            Records::of(&bytes).unwrap_err(),
+            BatchError::Compressed(Compression::Zstd)
+        );
     }
 
     /// Every byte of the records replaced by every value, the CRC made right again: the walk ends, and

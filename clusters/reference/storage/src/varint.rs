@@ -37,7 +37,19 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        for value in [0, 1, -1, 63, 64, -64, -65, 300, i64::from(i32::MIN), i64::MAX, i64::MIN] {
+        for value in [
+            0,
+            1,
+            -1,
+            63,
+            64,
+            -64,
+            -65,
+            300,
+            i64::from(i32::MIN),
+            i64::MAX,
+            i64::MIN,
+        ] {
             let mut bytes = Vec::new();
             write(&mut bytes, value);
             let mut rest = bytes.as_slice();
@@ -50,6 +62,9 @@ mod tests {
     #[test]
     fn an_endless_one_is_refused() {
         assert_eq!(read(&mut [0xff; 32].as_slice()), None);
-        assert_eq!(read(&mut [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2].as_slice()), None);
+        assert_eq!(
+            read(&mut [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2].as_slice()),
+            None
+        );
     }
 }
