@@ -1,1 +1,54 @@
 //! The local ground: hosts made of namespaces, a wire, disks; and the processes that hold them.
+//!
+//! All roles are one executable, run again with another first argument ([`dispatch`]):
+//!
+//! ```text
+//! front        on the host: launch() starts the keeper, forwards signals, waits
+//! └ keeper     PID 1 of the run's namespaces: one thread; makes the rest on request, reaps
+//!   ├ harness  the caller's own role, `__harness`; holds a Ground
+//!   ├ wire     the switch: one TAP a node
+//!   ├ disk     one a node: a FUSE file system that can lose its power
+//!   └ init     one a node with power: PID 1 of the node's namespaces
+//!     └ the node's program
+//! ```
+//!
+//! What it does: makes nodes, powers them on and off, starts and signals their programs, cuts links, counts frames,
+//! and says what this machine lacks for it ([`doctor`]). What it does not: know what runs on the nodes, choose a
+//! fault, keep a history.
+//!
+//! Invariants:
+//! 1. Every process of a run descends from the keeper; whichever of front, keeper, harness, wire or disk ends, all
+//!    the rest is gone within a second, by parent-death signal, life-line (its control socket) and PID namespace.
+//! 2. Nothing of a run has a name on the host but files in its folder: namespaces, mounts and devices go with the
+//!    last process.
+//! 3. No process of ours opens a path below a node's mount (the program's child does, between fork and exec).
+//! 4. Nothing is open in a node's program but its log and /dev/null.
+//! 5. Every wait of the keeper has a bound.
+//!
+//! It is the only crate with unsafe code. On other systems than Linux it compiles to a stub that says so.
+
+// Clone with namespaces, the exec between, ioctls: the one place for them. Each block says why it is sound.
+#![allow(unsafe_code)]
+
+mod api;
+mod handle;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub mod proto;
+mod request;
+
+#[cfg(target_os = "linux")]
+mod connection;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as connection;
+#[cfg(target_os = "linux")]
+pub mod packet;
+#[cfg(target_os = "linux")]
+pub mod sys;
+
+pub use api::*;
+pub use handle::Ground;
+
+/// How long the harness may take to end by itself after the first interrupt.
+pub const GRACE: std::time::Duration = std::time::Duration::from_secs(5);

@@ -1,0 +1,111 @@
+//! The harness's handle on the ground: each method asks the keeper one thing and waits for its answer.
+
+use std::net::Ipv4Addr;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::api::*;
+use crate::connection::Connection;
+use crate::request::{Answer, Request};
+
+/// The ground, as the harness holds it. Clones share one connection to the keeper, which handles requests one at a
+/// time, in the order they were sent; every wait has a bound.
+#[derive(Clone)]
+pub struct Ground {
+    connection: Arc<Connection>,
+    nodes: Arc<Mutex<Vec<i32>>>,
+}
+
+impl Ground {
+    /// Takes the socket that the keeper left at descriptor 3. Call it once, early in the harness's process. When the
+    /// keeper ends, this process ends with it.
+    pub fn attach() -> Result<(Ground, Receiver<Event>), Error> {
+        let (connection, events) = Connection::open()?;
+        Ok((Ground { connection: Arc::new(connection), nodes: Arc::default() }, events))
+    }
+
+    /// Makes a node's folders and starts its disk; it has no power yet. The address it will have, in all its lives.
+    pub fn add_node(&self, spec: NodeSpec) -> Result<Ipv4Addr, Error> {
+        let id = spec.id;
+        match self.connection.ask(Request::AddNode(spec))? {
+            Answer::Address(address) => {
+                self.nodes.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+                Ok(address)
+            }
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Powers a node on: namespaces of its own, a network with a cable to the wire, its disk mounted at `home/mount`,
+    /// `/proc`, and `/tmp` and `/dev/shm` that are empty and its own. No program runs yet.
+    pub fn power_on(&self, node: i32) -> Result<PoweredOn, Error> {
+        match self.connection.ask(Request::PowerOn { node })? {
+            Answer::PoweredOn(on) => Ok(on),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Starts the node's program. An error while one runs.
+    pub fn start(&self, node: i32, program: Program) -> Result<Started, Error> {
+        match self.connection.ask(Request::Start { node, program })? {
+            Answer::Started(started) => Ok(started),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Sends a signal: [`Signal::Terminate`] to the program, the others to every process of the node but its init,
+    /// and waits (1 s at most) until those have taken.
+    pub fn signal(&self, node: i32, signal: Signal) -> Result<Signalled, Error> {
+        match self.connection.ask(Request::Signal { node, signal })? {
+            Answer::Signalled(signalled) => Ok(signalled),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Cuts the power of nodes, all links before the first kill. Silent: no frame leaves after the cut.
+    pub fn power_off(&self, nodes: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
+        match self.connection.ask(Request::PowerOff { nodes: nodes.to_vec(), fault })? {
+            Answer::PowerCuts(cuts) => Ok(cuts),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Cuts or heals directed links `(from, to)`, all at one instant, which is returned. A cut outlives a loss of
+    /// power of either end.
+    pub fn set_cut(&self, pairs: &[(Port, Port)], cut: bool) -> Result<u64, Error> {
+        match self.connection.ask(Request::SetCut { pairs: pairs.to_vec(), cut })? {
+            Answer::CutSet { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What went over each link that was ever used, or is cut.
+    pub fn counters(&self) -> Result<Vec<LinkCount>, Error> {
+        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ports = [Port::Clients, Port::Observer].into_iter().chain(nodes.into_iter().map(Port::Node));
+        let mut all = Vec::new();
+        for from in ports {
+            match self.connection.ask(Request::Counters { from })? {
+                Answer::Counters(links) => all.extend(links),
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The namespaces of a node that has power.
+    pub fn namespaces(&self, node: i32) -> Result<Namespaces, Error> {
+        match self.connection.ask(Request::Namespaces { node })? {
+            Answer::Namespaces(namespaces) => Ok(namespaces),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What a node's disk holds.
+    pub fn disk_stats(&self, node: i32) -> Result<crate::proto::DiskStats, Error> {
+        match self.connection.ask(Request::DiskStats { node })? {
+            Answer::DiskStats(stats) => Ok(stats),
+            other => Err(other.unexpected()),
+        }
+    }
+}

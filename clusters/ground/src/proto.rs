@@ -1,0 +1,164 @@
+//! The messages between the keeper and its children: the wire, a disk, a node's init, the harness. One JSON value
+//! a packet ([`crate::packet`]). All times are CLOCK_MONOTONIC in nanoseconds.
+//!
+//! The keeper asks one thing at a time of each child and waits for its answer (within a bound); where a child
+//! speaks unasked, its message says so by its type.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The port of the harness's clients.
+pub const CLIENTS: u8 = 0;
+/// The port of the observer, whose links no partition cuts.
+pub const OBSERVER: u8 = 1;
+/// The port of the node added first; the others follow.
+pub const FIRST_NODE: u8 = 2;
+/// Ports in all, so that a set of them fits a `u64`. The last byte of a frame's Ethernet addresses is the port.
+pub const PORTS: u8 = 64;
+/// The most nodes of a run.
+pub const MAX_NODES: usize = (PORTS - FIRST_NODE) as usize;
+
+/// Keeper to wire. Links are directed pairs of ports, `(from, to)`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToWire {
+    /// Take the TAP beside this message (one non-blocking descriptor; no virtio header) as the port's cable.
+    /// The port's cuts and counters are as they were. Answered `Done`.
+    Plug {
+        /// The port.
+        port: u8,
+    },
+    /// Pull these cables at one instant: once `Done` is answered, no frame to or from them passes, none that was
+    /// delayed either, and their TAPs are closed (that ends the device). A port without a cable is no error.
+    Unplug {
+        /// The ports.
+        ports: Vec<u8>,
+    },
+    /// Cut or heal links, all between two frames. Stays in force over `Unplug` and `Plug`. Answered `Done`.
+    SetCut {
+        /// The links.
+        pairs: Vec<(u8, u8)>,
+        /// Cut them, or heal them.
+        cut: bool,
+    },
+    /// What went over the links from one port so far. Answered `Counters`.
+    Counters {
+        /// The port.
+        from: u8,
+    },
+}
+
+/// Wire to keeper: each an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromWire {
+    /// It is done, and was in force at this time.
+    Done {
+        /// When.
+        at_ns: u64,
+    },
+    /// The links that carried or dropped something, or are cut.
+    Counters {
+        /// By `to`, rising.
+        links: Vec<LinkCounter>,
+    },
+    /// It is not done.
+    Failed {
+        /// What was tried and why it failed.
+        why: String,
+    },
+}
+
+/// What went over one directed link since the wire began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounter {
+    /// The port where frames arrive.
+    pub to: u8,
+    /// Frames delivered.
+    pub passed: u64,
+    /// Frames dropped because the link was cut or a cable was pulled.
+    pub dropped: u64,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Frames lost though nobody asked for it: short writes, a full queue.
+    pub unasked: u64,
+    /// Whether it is cut now.
+    pub cut: bool,
+}
+
+/// Keeper to a node's disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToDisk {
+    /// First of all, once: where the disk lives. Answered `Done`.
+    Open {
+        /// The node.
+        node: i32,
+        /// The node's folder on the host, and there. In it: `disk`, the backing folder, and `lost`, both there; the
+        /// disk adds a folder for removed names and its ledger.
+        home: PathBuf,
+    },
+    /// Power is on: serve the FUSE device beside this message, which the node's init has mounted. Answered `Done`
+    /// once a thread is about to read it; the kernel's INIT may come later.
+    Serve,
+    /// The cut: from this instant no sync is acknowledged. Everything outstanding is answered (EIO); what the
+    /// kernel still writes is taken in as un-synced. Answered `Done`.
+    PowerOff,
+    /// Close the FUSE device at once: the kernel fails every request and lets its callers die. Only after
+    /// `PowerOff`, when the node's processes do not end. Answered `Done`.
+    Abort,
+    /// The node is dead: wait (1 s at most) for the session's end, make what the cut leaves, forget the rest.
+    /// Answered `Loss`.
+    Settle {
+        /// The fault, for the ledger.
+        fault: u64,
+    },
+    /// How much the disk holds. Answered `Stats`.
+    Stats,
+}
+
+/// Disk to keeper. `Full` comes unasked; the others are answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromDisk {
+    /// It is done.
+    Done {
+        /// When.
+        at_ns: u64,
+    },
+    /// What the cut took.
+    Loss(DiskLoss),
+    /// How much the disk holds.
+    Stats(DiskStats),
+    /// It is not done.
+    Failed {
+        /// What was tried and why it failed.
+        why: String,
+    },
+    /// Unasked: the backing folder has no room, so the node's writes fail through no fault of its own.
+    Full {
+        /// What was tried and why it failed.
+        why: String,
+    },
+}
+
+/// What one power cut took from one disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskLoss {
+    /// Bytes lost in all.
+    pub bytes: u64,
+    /// Files that lost bytes, or their names.
+    pub files: u64,
+    /// Un-synced bytes that the cut left all the same.
+    pub kept: u64,
+    /// Records of partitions that went, as the lost batches' headers tell.
+    pub records: Vec<history::LostRecords>,
+}
+
+/// What a disk holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskStats {
+    /// Bytes written since the disk was opened.
+    pub written: u64,
+    /// Syncs acknowledged since the disk was opened.
+    pub syncs: u64,
+    /// Bytes that a cut now could take.
+    pub unsynced: u64,
+}

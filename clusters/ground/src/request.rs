@@ -1,0 +1,66 @@
+//! The messages between the harness and the keeper. An answer carries its request's id; events come unasked.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::*;
+use crate::proto::DiskStats;
+
+/// Harness to keeper.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Asked {
+    pub id: u64,
+    pub request: Request,
+}
+
+/// What the harness may ask; see the methods of [`crate::Ground`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Request {
+    AddNode(NodeSpec),
+    PowerOn { node: i32 },
+    Start { node: i32, program: Program },
+    Signal { node: i32, signal: Signal },
+    PowerOff { nodes: Vec<i32>, fault: u64 },
+    SetCut { pairs: Vec<(Port, Port)>, cut: bool },
+    Counters { from: Port },
+    Namespaces { node: i32 },
+    DiskStats { node: i32 },
+}
+
+/// Keeper to harness.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToHarness {
+    Answer { id: u64, answer: Answer },
+    Event(Event),
+}
+
+/// One answer a kind of request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Address(Ipv4Addr),
+    PoweredOn(PoweredOn),
+    Started(Started),
+    Signalled(Signalled),
+    PowerCuts(Vec<PowerCut>),
+    CutSet { at_ns: u64 },
+    Counters(Vec<LinkCount>),
+    Namespaces(Namespaces),
+    DiskStats(DiskStats),
+    Failed(Error),
+}
+
+impl Answer {
+    /// The error that this answer is, where another kind of answer was awaited.
+    pub fn unexpected(self) -> Error {
+        match self {
+            Answer::Failed(error) => error,
+            other => Error {
+                what: "asking the keeper".into(),
+                why: format!("it answered something else: {other:?}"),
+                next: "this is a bug of the ground: please report it".into(),
+                machine: false,
+            },
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Thin wrappers over the system calls that neither `std` nor `nix` offers in the shape we need.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+
+/// The descriptor on which every role finds its control socket, which is its life-line too: end of file means die.
+pub const CONTROL: RawFd = 3;
+
+/// Makes an [`io::Error`] say what was tried.
+pub fn said<T>(what: impl AsRef<str>, result: Result<T, impl Into<io::Error>>) -> io::Result<T> {
+    result.map_err(|error| {
+        let error: io::Error = error.into();
+        io::Error::new(error.kind(), format!("{}: {error}", what.as_ref()))
+    })
+}
+
+/// The result of a raw system call as a [`Result`].
+pub fn check(result: i64) -> Result<i64, Errno> {
+    if result < 0 { Err(Errno::last()) } else { Ok(result) }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: the one clock of all processes of a run.
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid timespec for the kernel to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    // CLOCK_MONOTONIC begins at the machine's start and is never negative.
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The control socket that a role was given as descriptor 3, now close-on-exec.
+///
+/// An error where descriptor 3 is not open: the role was started by hand, not by its parent.
+pub fn inherited_control() -> io::Result<OwnedFd> {
+    // SAFETY: fcntl on a number is harmless whatever it is; it fails where it is not open.
+    said("control socket (descriptor 3)", check(unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) } as i64))?;
+    // SAFETY: descriptor 3 is open and was put there for us by the parent; nothing else in this process owns it,
+    // since a role calls this once, first thing.
+    Ok(unsafe { OwnedFd::from_raw_fd(CONTROL) })
+}
+
+/// Marks every descriptor from 3 on close-on-exec, so that nothing the caller left open reaches a node.
+pub fn close_on_exec_all() -> io::Result<()> {
+    // SAFETY: the call changes flags of descriptors only.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    said("close_range", check(result)).map(|_| ())
+}
+
+/// Puts this process's name where `ps` and `/proc/PID/comm` show it (15 bytes at most).
+pub fn set_name(name: &str) {
+    if let Ok(name) = CString::new(name) {
+        // A name is for people: without it all goes on.
+        let _ = nix::sys::prctl::set_name(&name);
+    }
+}
+
+/// Asks for SIGKILL when the parent ends, and says whether it already has: `control` is at its end of file then.
+pub fn die_with_parent(control: &impl AsFd) -> io::Result<()> {
+    said("PR_SET_PDEATHSIG", nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL))?;
+    let mut fds = [PollFd::new(control.as_fd(), PollFlags::empty())];
+    let ended = nix::poll::poll(&mut fds, PollTimeout::ZERO).is_ok_and(|n| n > 0);
+    if ended { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
+}
+
+/// Waits until one of `fds` is readable or at its end, or `within` has passed; which ones are.
+pub fn readable(fds: &[BorrowedFd<'_>], within: Option<Duration>) -> io::Result<Vec<bool>> {
+    let deadline = within.map(|within| Instant::now() + within);
+    let mut polled: Vec<PollFd> = fds.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+    loop {
+        let left = match deadline {
+            None => PollTimeout::NONE,
+            // Rounded up, or the last millisecond would be a busy loop; a wait of weeks is as good as none.
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                PollTimeout::try_from(left.as_nanos().div_ceil(1_000_000) as i32).unwrap_or(PollTimeout::MAX)
+            }
+        };
+        match nix::poll::poll(&mut polled, left) {
+            Err(Errno::EINTR) => continue,
+            Err(error) => return said("poll", Err(error)),
+            Ok(_) => break,
+        }
+    }
+    Ok(polled.iter().map(|fd| fd.revents().is_some_and(|events| !events.is_empty())).collect())
+}
+
+/// From now on big buffers come from fresh, zeroed maps. glibc's sliding threshold would take a FUSE session's
+/// 16 MiB buffer from the heap and zero it by hand, 8 ms each time.
+pub fn big_buffers_by_mmap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: mallopt sets a parameter of the allocator, before this process has other threads.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20);
+    }
+}
+
+/// A descriptor by its number, for calls that `nix` wants raw.
+pub fn raw(fd: &impl AsFd) -> RawFd {
+    fd.as_fd().as_raw_fd()
+}
+
+/// Waits until `fd` can be written to, or `within` has passed; whether it can (an error on it counts: the write tells).
+pub fn writable(fd: &impl AsFd, within: Duration) -> io::Result<bool> {
+    let mut polled = [PollFd::new(fd.as_fd(), PollFlags::POLLOUT)];
+    let timeout = PollTimeout::try_from(within).unwrap_or(PollTimeout::MAX);
+    loop {
+        match nix::poll::poll(&mut polled, timeout) {
+            Err(Errno::EINTR) => continue,
+            other => return said("poll", other).map(|ready| ready > 0),
+        }
+    }
+}
