@@ -1,0 +1,293 @@
+//! Bytes: reading, writing, lengths, syncs.
+use super::Model;
+use super::unsynced::{Unsynced, read_up_to};
+use crate::backing::errno;
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
+use nix::unistd::{Whence, lseek};
+use std::collections::hash_map::Entry as Slot;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    /// A write call.
+    Call,
+    /// A write call that asks for durability: O_SYNC or O_DSYNC.
+    SyncedCall,
+    /// The node's page cache (a shared mapping, written back late).
+    PageCache,
+}
+
+/// What a change of allocation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocate {
+    /// Room, and length where it grows.
+    Grow,
+    /// Room alone.
+    Keep,
+    /// Zeros instead of the bytes; the length stays.
+    Punch,
+    /// Zeros instead of the bytes, and length where it grows.
+    Zero,
+}
+
+impl Model {
+    pub(super) fn file(&mut self, ino: u64) -> Result<Arc<File>, Errno> {
+        match self.files.cached(ino) {
+            Some(file) => Ok(file),
+            None => {
+                let path = self.path(ino)?;
+                self.files.open(ino, &path)
+            }
+        }
+    }
+
+    /// Counts an open, so that a deleted file stays until it is closed.
+    pub fn opened(&mut self, ino: u64) -> Result<(), Errno> {
+        self.nodes.get_mut(ino).ok_or(Errno::ESTALE)?.opens += 1;
+        Ok(())
+    }
+
+    /// Counts a close; a deleted file that nobody has open, and that no journal entry holds, goes.
+    pub fn closed(&mut self, ino: u64) {
+        if let Some(node) = self.nodes.get_mut(ino) {
+            node.opens = node.opens.saturating_sub(1);
+        }
+        self.clear_orphan(ino);
+    }
+
+    /// Up to `length` bytes; fewer at the end of the file only.
+    pub fn read(&mut self, ino: u64, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        let file = self.file(ino)?;
+        let end = offset.checked_add(length as u64).ok_or(Errno::EINVAL)?;
+        let end = if length > SMALL_READ {
+            end.min(file.metadata().map_err(errno)?.len())
+        } else {
+            end
+        };
+        if offset >= end {
+            return Ok(Vec::new());
+        }
+        let mut bytes = vec![0; (end - offset) as usize];
+        let mut done = 0;
+        while done < bytes.len() {
+            match file.read_at(&mut bytes[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(errno(e)),
+            }
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+
+    /// Writes all of `data`.
+    pub fn write(
+        &mut self,
+        now: Duration,
+        ino: u64,
+        offset: u64,
+        data: &[u8],
+        writer: Writer,
+    ) -> Result<(), Errno> {
+        if writer != Writer::PageCache {
+            self.powered()?;
+        }
+        self.tick(now);
+        let end = offset.checked_add(data.len() as u64).ok_or(Errno::EFBIG)?;
+        self.change(now, ino, (offset, end), |file, u| {
+            let wrote = file.write_all_at(data, offset);
+            // A failed write may have got part of the way.
+            let end = if wrote.is_ok() {
+                end
+            } else {
+                end.min(file.metadata().map_or(end, |m| m.len()))
+            };
+            u.length = u.length.max(end);
+            u.written.add(offset, end);
+            wrote.map_err(errno)
+        })?;
+        if writer == Writer::SyncedCall {
+            self.sync_file(ino);
+        }
+        self.enforce(now);
+        Ok(())
+    }
+
+    /// Sets the length.
+    pub fn set_length(&mut self, now: Duration, ino: u64, length: u64) -> Result<(), Errno> {
+        self.powered()?;
+        self.tick(now);
+        let was = self.file(ino)?.metadata().map_err(errno)?.len();
+        if length == was {
+            return Ok(());
+        }
+        let generation = self.change(now, ino, (length, u64::MAX), |file, u| {
+            file.set_len(length).map_err(errno)?;
+            u.length = length;
+            u.written.cut_off(length);
+            Ok((length < u.durable_length).then_some(u.generation))
+        })?;
+        if let Some(generation) = generation {
+            self.shrunk(now, ino, generation, length);
+        }
+        self.enforce(now);
+        Ok(())
+    }
+
+    /// Allocates or clears room.
+    pub fn allocate(
+        &mut self,
+        now: Duration,
+        ino: u64,
+        offset: u64,
+        length: u64,
+        how: Allocate,
+    ) -> Result<(), Errno> {
+        self.powered()?;
+        self.tick(now);
+        let end = offset
+            .checked_add(length)
+            .filter(|e| *e <= i64::MAX as u64)
+            .ok_or(Errno::EFBIG)?;
+        let clears = matches!(how, Allocate::Punch | Allocate::Zero);
+        let touched = if clears { (offset, end) } else { (0, 0) };
+        self.change(now, ino, touched, |file, u| {
+            let flags = match how {
+                Allocate::Grow => FallocateFlags::empty(),
+                Allocate::Keep => FallocateFlags::FALLOC_FL_KEEP_SIZE,
+                Allocate::Punch => FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE,
+                Allocate::Zero => FallocateFlags::FALLOC_FL_ZERO_RANGE,
+            };
+            // Offsets were checked against i64 above.
+            fallocate(&**file, flags, offset as i64, length as i64)?;
+            if matches!(how, Allocate::Grow | Allocate::Zero) {
+                u.length = u.length.max(end);
+            }
+            if clears {
+                u.written.add(offset, end.min(u.length));
+            }
+            Ok(())
+        })?;
+        self.enforce(now);
+        Ok(())
+    }
+
+    /// SEEK_DATA or SEEK_HOLE.
+    pub fn seek(&mut self, ino: u64, offset: i64, whence: Whence) -> Result<i64, Errno> {
+        let file = self.file(ino)?;
+        lseek(&*file, offset, whence)
+    }
+
+    /// fsync or fdatasync of a file.
+    pub fn sync(&mut self, now: Duration, ino: u64) -> Result<(), Errno> {
+        self.powered()?;
+        self.tick(now);
+        self.sync_file(ino);
+        Ok(())
+    }
+
+    /// fsync of a folder.
+    pub fn sync_folder(&mut self, now: Duration) -> Result<(), Errno> {
+        self.powered()?;
+        self.tick(now);
+        self.commit(self.journal.len());
+        Ok(())
+    }
+
+    fn sync_file(&mut self, ino: u64) {
+        self.data_durable(ino);
+        self.commit(self.journal.len());
+    }
+
+    /// Runs one change of a file's bytes in `touched`, with its durable state kept and its cost counted. Where
+    /// keeping would by itself break the bound, the file is written back instead.
+    fn change<T>(
+        &mut self,
+        now: Duration,
+        ino: u64,
+        touched: (u64, u64),
+        act: impl FnOnce(&Arc<File>, &mut Unsynced) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let file = self.file(ino)?;
+        let state = match self.unsynced.entry(ino) {
+            Slot::Occupied(slot) => slot.into_mut(),
+            Slot::Vacant(slot) => {
+                let length = file.metadata().map_err(errno)?.len();
+                self.generations += 1;
+                self.oldest.insert(self.generations, ino);
+                let state = slot.insert(Unsynced::new(now, self.generations, length));
+                self.memory += state.cost();
+                state
+            }
+        };
+        let was = state.cost();
+        let (from, to) = touched;
+        let too_much = self.off_since.is_none() && was + state.would_add(from, to) > self.limits.memory;
+        let kept = if too_much {
+            Ok(())
+        } else {
+            state.preserve(&file, from, to).map_err(errno)
+        };
+        let done = kept.and_then(|()| act(&file, state));
+        self.memory = self.memory - was + state.cost();
+        if too_much {
+            self.force(now, ino);
+        } else if state.is_clean() {
+            self.data_durable(ino);
+        }
+        done
+    }
+
+    /// A durable truncation: see the journal.
+    pub(super) fn shrink_durable(&mut self, ino: u64, generation: u64, length: u64) {
+        let Some(state) = self.unsynced.get_mut(&ino).filter(|u| u.generation == generation) else {
+            return;
+        };
+        let was = state.cost();
+        state.shrink_durable(length);
+        self.memory = self.memory - was + state.cost();
+        if state.is_clean() {
+            self.data_durable(ino);
+        }
+    }
+}
+
+/// Above this a read asks for the length first, so that a reader's large buffer costs no memory.
+const SMALL_READ: usize = 16 << 10;
+
+/// Bytes of a file that are not holes, within `[from, to)`.
+pub(super) fn extents(file: &File, from: u64, to: u64) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut at = from;
+    while at < to {
+        let Ok(data) = lseek(file, at as i64, Whence::SeekData) else {
+            break;
+        };
+        let data = data as u64;
+        if data >= to {
+            break;
+        }
+        let hole = lseek(file, data as i64, Whence::SeekHole).map_or(to, |h| (h as u64).min(to));
+        found.push((data, hole));
+        at = hole.max(data + 1);
+    }
+    found
+}
+
+/// Copies `[from, to)` to `into`, a piece at a time.
+pub(super) fn save(file: &File, from: u64, to: u64, into: &File) -> std::io::Result<()> {
+    const PIECE: u64 = 1 << 20;
+    let mut at = from;
+    while at < to {
+        let end = to.min(at + PIECE);
+        into.write_all_at(&read_up_to(file, at, end)?, at - from)?;
+        at = end;
+    }
+    Ok(())
+}
