@@ -7,13 +7,22 @@ use crate::view::{EpochEnd, LogView};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchRequest {
     /// The follower that asks; `None` for a consumer.
-    pub replica: Option<i32>,
+    pub follower: Option<FollowerId>,
     /// The leader epoch that the asker believes in, if it says.
     pub current_leader_epoch: Option<i32>,
     /// The offset from which it wants to read.
     pub fetch_offset: i64,
     /// The epoch of the last record it has, if it says (Fetch 12 and later).
     pub last_fetched_epoch: Option<i32>,
+}
+
+/// Which follower asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowerId {
+    /// Its broker.
+    pub replica: i32,
+    /// The broker epoch it names, -1 if none.
+    pub broker_epoch: i64,
 }
 
 /// The outcome of the checks.
@@ -31,7 +40,8 @@ pub enum FetchCheck {
 /// Why a Fetch is refused. The names are those of the protocol's errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FetchRefusal {
-    /// NOT_LEADER_OR_FOLLOWER: this replica does not lead.
+    /// NOT_LEADER_OR_FOLLOWER: this replica does not lead; or the follower has registered anew since it
+    /// sent the fetch.
     NotLeaderOrFollower,
     /// FENCED_LEADER_EPOCH: the asker's epoch is older than ours.
     FencedLeaderEpoch,

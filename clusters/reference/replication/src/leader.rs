@@ -1,8 +1,23 @@
 //! A leader: how far the high watermark may go, who is in sync, what acks=all may be told.
+//!
+//! Two sets must be told apart. The *committed* ISR is the one that the controller has stored; the
+//! *maximal* ISR adds whom the leader has asked the controller to add, and keeps whom it has asked to
+//! remove. Safety rests on the first (whoever is in it may be elected), progress on the second (whoever
+//! may already be in it must have a record before that counts as committed).
 
-use std::collections::BTreeSet;
+mod admission;
+mod high_watermark;
+mod isr;
+mod progress;
 
-use crate::metadata::{Brokers, Settings};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use admission::{Completion, Refusal};
+pub use isr::{AlterIsr, AlterIsrError, AlteredIsr, IsrMember};
+
+use crate::metadata::{Brokers, Partition, Settings};
+use isr::IsrState;
+use progress::Progress;
 
 /// A Fetch of a follower that passed the checks ([`crate::FetchCheck::Valid`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,158 +28,223 @@ pub struct FollowerFetch {
     pub broker_epoch: i64,
     /// Where it fetches from: the end of its log.
     pub fetch_offset: i64,
-    /// When, in milliseconds of the driver's monotonic clock.
-    pub now_ms: u64,
 }
+
+/// What is so at the moment of an event.
+#[derive(Debug)]
+pub struct Now<'a, B> {
+    /// Milliseconds of the driver's monotonic clock.
+    pub ms: u64,
+    /// The end of the leader's log, as far as the leader itself may count: where every append is
+    /// synced before it counts, the synced end.
+    pub log_end: i64,
+    /// The brokers, as the latest metadata says.
+    pub brokers: &'a B,
+}
+
+// Not derived: that would ask the same of the brokers.
+impl<B> Clone for Now<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Now<'_, B> {}
 
 /// What follows from an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Effects {
-    /// The high watermark moved to this: complete what waits for it.
+    /// The high watermark moved up to this: complete what waits for it.
     pub high_watermark: Option<i64>,
     /// Send this to the controller. At most one is in flight.
     pub alter_isr: Option<AlterIsr>,
 }
 
-/// An `AlterPartition` to send. It always says that the leader has recovered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlterIsr {
-    /// To be quoted with the answer.
-    pub proposal: u64,
-    /// The leader's epoch.
-    pub leader_epoch: i32,
-    /// The partition epoch on which the proposal rests.
-    pub partition_epoch: i32,
-    /// The new ISR.
-    pub isr: Vec<IsrMember>,
+/// Who leads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) id: i32,
+    pub(crate) broker_epoch: i64,
 }
 
-/// A member of a proposed ISR.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IsrMember {
-    /// The broker.
-    pub broker: i32,
-    /// The broker epoch under which it last fetched; -1 when it named none.
-    pub broker_epoch: i64,
-}
-
-/// What the controller committed, in answer to an [`AlterIsr`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlteredIsr {
-    /// The leader epoch.
-    pub leader_epoch: i32,
-    /// The partition epoch after the change.
-    pub partition_epoch: i32,
-    /// The ISR.
-    pub isr: Vec<i32>,
-}
-
-/// How the controller refused an [`AlterIsr`], by what the leader must do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AlterIsrError {
-    /// OPERATION_NOT_ATTEMPTED, INELIGIBLE_REPLICA: give the proposal up.
-    Rejected,
-    /// UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION,
-    /// INVALID_REQUEST, NEW_LEADER_ELECTED: our metadata is behind; stay pending until more arrives.
-    Outdated,
-    /// Anything else, and no answer at all: send it again.
-    Retriable,
-}
-
-/// Why a request of a client cannot be served now. The names are those of the protocol's errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// NOT_ENOUGH_REPLICAS: the committed ISR is smaller than the effective min ISR. Nothing may be
-    /// appended for acks=all.
-    NotEnoughReplicas,
-    /// OFFSET_NOT_AVAILABLE: the high watermark has not reached this leader's epoch yet, and may be
-    /// behind the last leader's.
-    OffsetNotAvailable,
-}
-
-/// The state of an acks=all append.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion {
-    /// Not yet replicated to all of the maximal ISR.
-    Waiting,
-    /// Acknowledge it.
-    Acknowledged,
-    /// NOT_ENOUGH_REPLICAS_AFTER_APPEND: replicated, but by then to fewer than the min ISR.
-    NotEnoughReplicasAfterAppend,
+/// How things stand when a term begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) high_watermark: i64,
+    pub(crate) log_end: i64,
+    pub(crate) now_ms: u64,
 }
 
 /// A replica that leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leader {}
+pub struct Leader {
+    id: i32,
+    broker_epoch: i64,
+    settings: Settings,
+    leader_epoch: i32,
+    partition_epoch: i32,
+    epoch_start_offset: i64,
+    high_watermark: i64,
+    isr: IsrState,
+    next_proposal: u64,
+    /// Every replica but this one.
+    followers: BTreeMap<i32, Progress>,
+}
 
-#[allow(unused_variables)]
 impl Leader {
+    /// Begins to lead `partition` with a log that ends at `log_end`. Nothing that was learnt about the
+    /// followers in an earlier epoch is kept: each must fetch once before it counts.
+    pub(crate) fn new(
+        identity: Identity,
+        settings: Settings,
+        partition: &Partition,
+        start: Start,
+        next_proposal: u64,
+    ) -> Self {
+        let isr = IsrState::committed(&partition.isr);
+        let followers = partition
+            .replicas
+            .iter()
+            .filter(|&&replica| replica != identity.id)
+            .map(|&replica| {
+                (
+                    replica,
+                    Progress::new(isr.committed.contains(&replica).then_some(start.now_ms)),
+                )
+            });
+        Self {
+            id: identity.id,
+            broker_epoch: identity.broker_epoch,
+            settings,
+            leader_epoch: partition.leader_epoch,
+            partition_epoch: partition.partition_epoch,
+            epoch_start_offset: start.log_end,
+            high_watermark: start.high_watermark,
+            followers: followers.collect(),
+            isr,
+            next_proposal,
+        }
+    }
+
     /// The leader epoch.
     pub fn leader_epoch(&self) -> i32 {
-        todo!()
+        self.leader_epoch
     }
+
     /// The partition epoch.
     pub fn partition_epoch(&self) -> i32 {
-        todo!()
+        self.partition_epoch
     }
-    /// The log's end when this epoch began.
+
+    /// The log's end when this leader epoch began.
     pub fn epoch_start_offset(&self) -> i64 {
-        todo!()
+        self.epoch_start_offset
     }
+
     /// The high watermark: consumers read below it.
     pub fn high_watermark(&self) -> i64 {
-        todo!()
+        self.high_watermark
     }
+
     /// The ISR that the controller has committed.
     pub fn committed_isr(&self) -> &BTreeSet<i32> {
-        todo!()
+        &self.isr.committed
     }
-    /// The committed ISR with whom the leader is about to add to it.
+
+    /// The committed ISR, with whom the leader has asked to add to it.
     pub fn maximal_isr(&self) -> BTreeSet<i32> {
-        todo!()
+        self.isr.maximal()
     }
+
     /// The proposal in flight.
     pub fn pending(&self) -> Option<&AlterIsr> {
-        todo!()
+        self.isr.pending.as_ref()
     }
-    /// The log grew; `log_end` is as far as the leader itself may count.
-    pub fn appended(&mut self, log_end: i64, now_ms: u64, brokers: &impl Brokers) -> Effects {
-        todo!()
+
+    /// Whether `replica` is one of the partition's.
+    pub fn has_replica(&self, replica: i32) -> bool {
+        replica == self.id || self.followers.contains_key(&replica)
     }
-    /// A follower fetched, validly.
-    pub fn fetched(&mut self, fetch: &FollowerFetch, log_end: i64, brokers: &impl Brokers) -> Effects {
-        todo!()
+
+    /// `min(min.insync.replicas, number of replicas)`.
+    pub fn effective_min_isr(&self) -> usize {
+        self.settings.min_insync_replicas.min(self.followers.len() + 1)
     }
-    /// Time passed: to be called every half of `replica.lag.time.max.ms` or more often.
-    pub fn tick(&mut self, now_ms: u64, log_end: i64, brokers: &impl Brokers) -> Effects {
-        todo!()
+
+    /// The log grew.
+    pub fn appended(&mut self, now: Now<'_, impl Brokers>) -> Effects {
+        Effects {
+            high_watermark: self.advance_high_watermark(&now),
+            alter_isr: None,
+        }
     }
-    /// The controller answered `proposal`.
-    pub fn isr_answer(
-        &mut self,
-        proposal: u64,
-        answer: Result<AlteredIsr, AlterIsrError>,
-        log_end: i64,
-        now_ms: u64,
-        brokers: &impl Brokers,
-    ) -> Effects {
-        todo!()
+
+    /// A follower fetched, validly. A fetch of a broker that is no replica, or of an incarnation that
+    /// has since registered anew, changes nothing (KIP-903); [`crate::Replica::check_fetch`] refuses
+    /// both.
+    pub fn fetched(&mut self, fetch: &FollowerFetch, now: Now<'_, impl Brokers>) -> Effects {
+        if is_stale(fetch.broker_epoch, fetch.replica, now.brokers) {
+            return Effects::default();
+        }
+        let Some(progress) = self.followers.get_mut(&fetch.replica) else {
+            return Effects::default();
+        };
+        progress.fetched(fetch, now.ms, now.log_end);
+        // Expansion first: a replica that is about to join must hold the high watermark back.
+        let alter_isr = self.propose_expansion(fetch.replica, now.brokers);
+        Effects {
+            high_watermark: self.advance_high_watermark(&now),
+            alter_isr,
+        }
     }
-    /// The topic's settings changed.
-    pub fn set_settings(&mut self, settings: Settings) {
-        todo!()
+
+    /// Time passed. To be called at least every half of `replica.lag.time.max.ms`.
+    pub fn tick(&mut self, now: Now<'_, impl Brokers>) -> Effects {
+        let alter_isr = self.propose_shrink(&now);
+        Effects {
+            high_watermark: self.advance_high_watermark(&now),
+            alter_isr,
+        }
     }
-    /// Whether an acks=all append may begin.
-    pub fn admit_acks_all(&self) -> Result<(), Refusal> {
-        todo!()
+
+    /// Metadata of the same leader epoch arrived, newer than what is known.
+    pub(crate) fn update(&mut self, partition: &Partition, now: &Now<'_, impl Brokers>) -> Effects {
+        self.partition_epoch = partition.partition_epoch;
+        self.isr = IsrState::committed(&partition.isr);
+        self.followers
+            .retain(|replica, _| partition.replicas.contains(replica));
+        for &replica in partition.replicas.iter().filter(|&&replica| replica != self.id) {
+            self.followers
+                .entry(replica)
+                .or_insert_with(|| Progress::new(None));
+        }
+        Effects {
+            high_watermark: self.advance_high_watermark(now),
+            alter_isr: None,
+        }
     }
-    /// How an acks=all append stands, whose last record lies just below `required_offset`.
-    pub fn completion(&self, required_offset: i64) -> Completion {
-        todo!()
+
+    pub(crate) fn set_settings(&mut self, settings: Settings) {
+        self.settings = settings;
     }
-    /// ListOffsets "latest", for a consumer.
-    pub fn latest_offset(&self) -> Result<i64, Refusal> {
-        todo!()
+
+    pub(crate) fn set_broker_epoch(&mut self, broker_epoch: i64) {
+        self.broker_epoch = broker_epoch;
+    }
+
+    pub(crate) fn next_proposal(&self) -> u64 {
+        self.next_proposal
     }
 }
+
+/// Whether a fetch comes from an incarnation that has registered anew since.
+pub(crate) fn is_stale(broker_epoch: i64, replica: i32, brokers: &impl Brokers) -> bool {
+    broker_epoch != NO_BROKER_EPOCH
+        && brokers
+            .broker(replica)
+            .is_some_and(|registered| registered.broker_epoch > broker_epoch)
+}
+
+/// The broker epoch of a fetch that names none: the check is left out.
+pub(crate) const NO_BROKER_EPOCH: i64 = -1;

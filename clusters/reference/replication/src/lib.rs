@@ -30,10 +30,10 @@ pub mod metadata;
 pub mod replica;
 pub mod view;
 
-pub use fetch::{FetchCheck, FetchRequest, FetchRefusal};
+pub use fetch::{FetchCheck, FetchRefusal, FetchRequest, FollowerId};
 pub use follower::{BatchSummary, FetchAnswer, FetchError, FetchPlan, Follower, IgnoreReason, Step};
 pub use leader::{
-    AlterIsr, AlterIsrError, AlteredIsr, Completion, Effects, FollowerFetch, IsrMember, Leader, Refusal,
+    AlterIsr, AlterIsrError, AlteredIsr, Completion, Effects, FollowerFetch, IsrMember, Leader, Now, Refusal,
 };
 pub use metadata::{Broker, Brokers, Partition, Settings};
 pub use replica::{Replica, Transition};
