@@ -21,12 +21,29 @@ const LOOKUP_GRACE: Duration = Duration::from_millis(100);
 pub struct Cluster {
     brokers: BTreeMap<i32, SocketAddr>,
     options: Options,
+    lookup_limit: Duration,
+    lookup_grace: Duration,
 }
 
 impl Cluster {
     /// A cluster of these brokers. The addresses are believed before those that brokers advertise.
     pub fn new(brokers: BTreeMap<i32, SocketAddr>, options: Options) -> Cluster {
-        Cluster { brokers, options }
+        Cluster {
+            brokers,
+            options,
+            lookup_limit: LOOKUP_LIMIT,
+            lookup_grace: LOOKUP_GRACE,
+        }
+    }
+
+    /// Waits otherwise for brokers to say who leads: so long for a first answer, so long from it on for the
+    /// others. Without this it is half a second and a tenth.
+    pub fn with_lookup(self, limit: Duration, grace: Duration) -> Cluster {
+        Cluster {
+            lookup_limit: limit,
+            lookup_grace: grace,
+            ..self
+        }
     }
 
     /// The brokers' addresses.
@@ -78,13 +95,13 @@ impl Cluster {
             });
         }
         let mut best = Best::default();
-        let mut deadline = Instant::now() + LOOKUP_LIMIT;
+        let mut deadline = Instant::now() + self.lookup_limit;
         while let Ok(Some(answer)) = timeout_at(deadline, asked.join_next()).await {
             // A task of ours that panicked, and a broker that does not answer, both say nothing.
             if let Ok(Ok(metadata)) = answer
                 && best.learn(metadata)
             {
-                deadline = deadline.min(Instant::now() + LOOKUP_GRACE);
+                deadline = deadline.min(Instant::now() + self.lookup_grace);
             }
         }
         best.leaders(&self.brokers)

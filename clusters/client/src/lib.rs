@@ -21,6 +21,8 @@ mod cluster;
 mod connection;
 mod error;
 mod error_code;
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
 mod frame;
 mod ids;
 mod leaders;
@@ -37,3 +39,6 @@ pub use leaders::{Leader, Leaders, TopicLeaders};
 pub use observer::{BrokerView, ClusterView, Observer, ObserverError, ObserverOptions};
 pub use outcome::Outcome;
 pub use versions::{FeatureRange, ServerVersions, VersionRange};
+
+#[cfg(test)]
+mod tests;
