@@ -21,3 +21,6 @@ pub mod value;
 pub use append::{Append, AppendPlan, Counters};
 pub use context::{Context, Processes, WorkloadError};
 pub use final_read::{FinalReadPlan, final_read};
+
+#[cfg(test)]
+mod tests;
