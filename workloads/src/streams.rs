@@ -30,7 +30,7 @@ impl Stream {
     pub(crate) fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
         let (low, high) = range.into_inner();
         let size = u128::from(high.saturating_sub(low)) + 1;
-        low + (u128::from(self.0.next_u64()) * size >> 64) as u64
+        low + ((u128::from(self.0.next_u64()) * size) >> 64) as u64
     }
 
     /// How long to wait after a failure.
