@@ -388,13 +388,13 @@ impl Model {
             (false, false) => {}
         }
         let name = Name::new(folder, name);
-        let trash = self.to_trash(ino, &name, &path)?;
+        let trash = self.discard(ino, &name, &path)?;
         self.journal.push(now, Undo::Removed { ino, name, trash });
         self.enforce(now);
         Ok(())
     }
 
-    fn to_trash(&mut self, ino: u64, name: &Name, path: &Path) -> Result<u64, Errno> {
+    fn discard(&mut self, ino: u64, name: &Name, path: &Path) -> Result<u64, Errno> {
         let id = self.journal_id();
         fs::rename(path, self.nodes.trash_path(id)).map_err(errno)?;
         self.nodes.remove_name(ino, name);
@@ -404,7 +404,7 @@ impl Model {
         Ok(id)
     }
 
-    pub(super) fn from_trash(&mut self, ino: u64, name: &Name, trash: u64) -> Result<(), Errno> {
+    pub(super) fn bring_back(&mut self, ino: u64, name: &Name, trash: u64) -> Result<(), Errno> {
         let path = self.path(name.folder)?.join(&name.name);
         fs::rename(self.nodes.trash_path(trash), path).map_err(errno)?;
         if let Some(node) = self.nodes.get_mut(ino) {
@@ -445,14 +445,14 @@ impl Model {
                     (true, true) => empty(&target)?,
                     (false, false) => {}
                 }
-                Some((other, self.to_trash(other, &to_name, &target)?))
+                Some((other, self.discard(other, &to_name, &target)?))
             }
             Err(Errno::ENOENT) => None,
             Err(e) => return Err(e),
         };
         if let Err(e) = fs::rename(&path, &target) {
             if let Some((other, trash)) = replaced {
-                self.from_trash(other, &to_name, trash)?;
+                self.bring_back(other, &to_name, trash)?;
             }
             return Err(errno(e));
         }

@@ -1,16 +1,13 @@
 //! Making the remainder of a cut: save what will be dropped, put data back, take names back, write the ledger.
 use super::data::{extents, save};
 use super::names::Undo;
-use super::nodes::Name;
+use super::nodes::{Name, ROOT};
 use super::{Model, fresh_nodes, host, nanos};
 use crate::ledger::{self, Cut, Line, Loss, LostFile, LostName};
 use crate::{DiskError, Remainder};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
-
-/// The longest name of most file systems.
-const NAME_MAX: usize = 255;
 
 /// What the journal says of inodes, before it is taken back.
 struct Fate {
@@ -28,6 +25,7 @@ impl Model {
         let at = self.off_since.ok_or(DiskError::PowerIsOn)?;
         let Remainder::OnlySynced = remainder;
         let fate = self.fate();
+        self.meet_names(&fate);
         let files = self.save_all(fault, &fate)?;
         let names = self.lost_names(&fate);
         self.restore_data(&fate)?;
@@ -78,23 +76,44 @@ impl Model {
         fate
     }
 
-    /// Files that will be there after the cut, or were there before it.
-    fn concerned(&self, fate: &Fate) -> Vec<u64> {
-        let named = |ino: &u64| self.nodes.get(*ino).is_some_and(|n| !n.names.is_empty());
-        let mut inos: Vec<u64> = self
-            .unsynced
-            .keys()
-            .filter(|i| !fate.fresh.contains(i))
-            .filter(|i| named(i) || fate.removed.contains_key(i))
-            .chain(fate.fresh.iter().filter(|i| named(i)))
-            .copied()
-            .collect();
+    /// Files that are there now, or come back. Not those whose removal is durable, or that came and went.
+    fn concerned(&mut self, fate: &Fate) -> Vec<u64> {
+        let mut inos: Vec<u64> = self.unsynced.keys().chain(&fate.fresh).copied().collect();
         inos.sort_unstable();
+        inos.dedup();
+        inos.retain(|ino| {
+            let comes_back = fate.removed.contains_key(ino) && !fate.fresh.contains(ino);
+            comes_back || self.attr(*ino).is_ok_and(|a| a.nlink > 0)
+        });
         inos
+    }
+
+    /// A file may have hard links that the disk was never asked for; the ledger wants a name, not a number.
+    fn meet_names(&mut self, fate: &Fate) {
+        let concerned = self.concerned(fate);
+        let nameless = |ino: &u64| self.nodes.get(*ino).is_some_and(|n| n.names.is_empty());
+        if !concerned
+            .iter()
+            .any(|ino| nameless(ino) && !fate.removed.contains_key(ino))
+        {
+            return;
+        }
+        let mut folders = vec![ROOT];
+        while let Some(folder) = folders.pop() {
+            // What cannot be read keeps its number in the ledger; putting it back will say what is wrong.
+            let entries = self.list(folder).unwrap_or_default();
+            folders.extend(entries.iter().filter(|e| e.kind.is_dir()).map(|e| e.ino));
+        }
     }
 
     fn save_all(&mut self, fault: u64, fate: &Fate) -> Result<Vec<LostFile>, DiskError> {
         let mut lost = Vec::new();
+        let folder = self.paths.lost.join(fault.to_string());
+        if let Err(e) = fs::remove_dir_all(&folder) // An earlier attempt's.
+            && e.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(host("clear", &folder)(e));
+        }
         for ino in self.concerned(fate) {
             let Some(path) = self.nodes.path(ino) else {
                 continue;
@@ -154,12 +173,16 @@ impl Model {
         let mut place = folder.join(label).into_os_string();
         place.push(format!("@{from}"));
         let mut place = PathBuf::from(place);
-        if place.file_name().is_none_or(|n| n.len() > NAME_MAX) || create(&self.paths.lost, &place).is_err() {
-            // A name too long, or one that meets another (a file `x@0` beside a folder `x@0`).
-            place = folder.join(format!("inode-{ino}@{from}"));
-        }
+        let into = match create(&self.paths.lost, &place) {
+            Ok(into) => into,
+            // A name too long, or one that meets another: a file `x@0` beside a folder `x@0`, a removed file and
+            // a later one of the same name.
+            Err(_) => {
+                place = folder.join(format!("inode-{ino}@{from}"));
+                create(&self.paths.lost, &place).map_err(host("make", &self.paths.lost.join(&place)))?
+            }
+        };
         let full = self.paths.lost.join(&place);
-        let into = create(&self.paths.lost, &place).map_err(host("make", &full))?;
         save(file, from, to, &into).map_err(host("save lost bytes to", &full))?;
         Ok(place.to_string_lossy().into_owned())
     }
@@ -224,7 +247,7 @@ impl Model {
                 .map_err(errno)?;
                 self.nodes.remove_name(*ino, name);
             }
-            Undo::Removed { ino, name, trash } => self.from_trash(*ino, name, *trash)?,
+            Undo::Removed { ino, name, trash } => self.bring_back(*ino, name, *trash)?,
             Undo::Renamed {
                 ino,
                 from,
@@ -236,7 +259,7 @@ impl Model {
                 self.nodes.remove_name(*ino, to);
                 self.nodes.add_name(*ino, from.clone());
                 if let Some((other, trash)) = replaced {
-                    self.from_trash(*other, to, *trash)?;
+                    self.bring_back(*other, to, *trash)?;
                 }
             }
             Undo::Shrunk { .. } => {}
