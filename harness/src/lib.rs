@@ -1,6 +1,95 @@
 //! The conductor and the command line.
+//!
+//! What it does: reads the command line, makes the plan, starts the ground (this is the *front*), and, as a process
+//! of its own inside the ground, runs the plan: cluster, workload, faults, observer, history, verdict (the
+//! *harness*). What it does not: anything itself. Faults are in `nemesis`, operations in `workloads`, judgement in
+//! `checker`, pictures in `results`. It cannot name the reference cluster.
+//!
+//! Invariants:
+//! 1. The conductor knows the plan and nothing else; what it resolved is in the history.
+//! 2. Steps wait for states, never for seconds; each has a limit, and so has the run.
+//! 3. Every error is three lines: what, why, what next.
+
+mod cli;
+mod commands;
+mod conductor;
+mod error;
+mod judge;
+mod plan;
+mod scenario;
+mod streams;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use error::{Error, Status};
 use std::process::ExitCode;
-/// The harness's entry point.
+
+/// The first argument of the harness's own process, inside the ground.
+const HARNESS_ROLE: &str = "__harness";
+
+/// The entry point of everything that is not a node of the reference cluster.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    if let Some(code) = ground::dispatch() {
+        return code;
+    }
+    let args: Vec<String> = std::env::args().collect();
+    if args.get(1).map(String::as_str) == Some(HARNESS_ROLE) {
+        return conductor::main(&args[2..]).into();
+    }
+    let json = args.iter().any(|arg| arg == "--json");
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return wrong_words(&e, json),
+    };
+    match act(cli, &args[1..]) {
+        Ok(status) => status.into(),
+        Err(error) => {
+            tell(&error, json);
+            error.status.into()
+        }
+    }
+}
+
+/// Shows an error: three lines on standard error; with `--json` an object on standard output as well.
+fn tell(error: &Error, json: bool) {
+    use std::io::Write;
+    // Where nobody can read it the exit status still tells.
+    let _ = writeln!(std::io::stderr(), "{error}");
+    if json {
+        let _ = writeln!(std::io::stdout(), "{}", error.json());
+    }
+}
+
+fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
+    match cli.command {
+        None => commands::run::run(&cli.run, words),
+        Some(Command::Run(args)) => commands::run::run(&args, words),
+        Some(Command::Scenarios { name }) => commands::scenarios::scenarios(name.as_deref()),
+        Some(Command::Analyze(args)) => commands::stored::analyze(&args),
+        Some(Command::Report(args)) => commands::stored::report(&args),
+        Some(Command::Doctor { json }) => commands::doctor::doctor(json),
+        Some(Command::Schema { of }) => commands::schema::schema(of),
+        Some(Command::Bench { boots, operations, json }) => commands::bench::bench(boots, operations, json),
+        Some(Command::Node { .. }) => Err(Error::internal(
+            "running a node",
+            "this program was built without the reference cluster",
+            "use the `ackall` executable",
+        )),
+    }
+}
+
+/// Help and version are answers; anything else is a usage error of three lines.
+fn wrong_words(e: &clap::Error, json: bool) -> ExitCode {
+    use clap::error::ErrorKind;
+    if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        print!("{e}");
+        return ExitCode::SUCCESS;
+    }
+    let text = e.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let next = tip.map_or("ackall --help".to_string(), |tip| format!("{tip}; ackall --help"));
+    let error = Error::usage("reading the command line", first, next);
+    tell(&error, json);
+    error.status.into()
 }

@@ -1,0 +1,256 @@
+//! The command line: one struct a command, from which the help is made.
+
+use crate::error::Error;
+use crate::plan::KeepDisks;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Seeds are numbers that JSON keeps exactly.
+pub const SEED_LIMIT: u64 = 1 << 53;
+/// How many runs one command makes at most.
+const RUNS_LIMIT: u64 = 10_000;
+
+/// Does acks=all survive the night? Starts a cluster on hosts of its own, breaks it, and judges what its clients saw.
+#[derive(Parser, Debug)]
+#[command(name = "ackall", version, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do; without it, `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// One run of a scenario (the default command)
+    Run(RunArgs),
+    /// The built-in scenarios, a line each; with a name, its TOML
+    Scenarios {
+        /// The scenario to print
+        name: Option<String>,
+    },
+    /// Judge a stored run again
+    Analyze(StoredArgs),
+    /// Write a stored run's report again
+    Report(StoredArgs),
+    /// Which faults this machine allows; why not, and what would help
+    Doctor {
+        /// One JSON array on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// The JSON Schema of an output
+    Schema {
+        /// Which output
+        #[arg(value_enum)]
+        of: SchemaOf,
+    },
+    /// Measure: boot to first ack, and operations recorded a second
+    Bench {
+        /// How many boots
+        #[arg(long, default_value_t = 20)]
+        boots: u32,
+        /// How many operations are recorded
+        #[arg(long, default_value_t = 500_000)]
+        operations: u64,
+        /// One JSON object on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// A node of the reference cluster: `ackall node --help`
+    Node {
+        /// Arguments of the node
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+/// The outputs that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `result.json`
+    Result,
+    /// A line of `history.jsonl`
+    History,
+    /// A scenario
+    Scenario,
+}
+
+/// A stored run.
+#[derive(Args, Debug)]
+pub struct StoredArgs {
+    /// A path, scenario/id, a unique prefix of an id, `latest` or `latest-fail`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The folder with the runs
+    #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
+    pub out: PathBuf,
+    /// One JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `run`.
+#[derive(Args, Debug, Clone)]
+pub struct RunArgs {
+    /// A scenario's name, or a TOML file
+    #[arg(default_value = "last-replica-standing")]
+    pub scenario: String,
+    /// The seed of the plan; drawn where not given
+    #[arg(long, env = "ACKALL_SEED", conflicts_with = "seeds")]
+    pub seed: Option<u64>,
+    /// Several seeds, one run each: `1..20`, both ends included
+    #[arg(long, value_name = "A..B")]
+    pub seeds: Option<String>,
+    /// Length of the steady part of a scenario without steps, `60s` for one
+    #[arg(long)]
+    pub time: Option<String>,
+    /// A server property of every node; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// A feature level, given to the format step; repeatable
+    #[arg(long = "feature", value_name = "NAME=LEVEL")]
+    pub feature: Vec<String>,
+    /// The folder for runs
+    #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
+    pub out: PathBuf,
+    /// Exactly this folder for the run, new or empty
+    #[arg(long, value_name = "PATH", conflicts_with = "seeds")]
+    pub run_dir: Option<PathBuf>,
+    /// When the nodes' disks stay in the run's folder
+    #[arg(long, value_enum, default_value = "on-fail", env = "ACKALL_KEEP_DISKS")]
+    pub keep_disks: KeepDisks,
+    /// Print the plan, with where each value came from, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, only the result
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// No progress lines
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value = "auto", env = "ACKALL_COLOR")]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl RunArgs {
+    /// The seeds to run, in order.
+    ///
+    /// # Errors
+    /// Usage, where they are no numbers below 2^53, or too many.
+    pub fn seeds(&self) -> Result<Vec<u64>, Error> {
+        let wrong = |why: String| {
+            Error::usage("reading the seeds", why, "--seed 7, or --seeds 1..20 (numbers below 2^53)")
+        };
+        let one = |text: &str| match text.parse::<u64>() {
+            Ok(seed) if seed < SEED_LIMIT => Ok(seed),
+            _ => Err(wrong(format!("{text:?} is no seed"))),
+        };
+        let Some(range) = &self.seeds else {
+            let seed = self.seed.map_or_else(drawn_seed, Ok)?;
+            return Ok(vec![one(&seed.to_string())?]);
+        };
+        let (low, high) = range.split_once("..").ok_or_else(|| wrong(format!("{range:?} is no range")))?;
+        let (low, high) = (one(low)?, one(high.trim_start_matches('='))?);
+        if low > high || high - low >= RUNS_LIMIT {
+            return Err(wrong(format!("{range} is not 1 to {RUNS_LIMIT} seeds")));
+        }
+        Ok((low..=high).collect())
+    }
+
+    /// `KEY=VALUE` pairs of `--set`.
+    ///
+    /// # Errors
+    /// Usage, where one has no `=`.
+    pub fn properties(&self) -> Result<Vec<(String, String)>, Error> {
+        self.set.iter().map(|text| pair("--set", "KEY=VALUE", text)).collect()
+    }
+
+    /// `NAME=LEVEL` pairs of `--feature`.
+    ///
+    /// # Errors
+    /// Usage, where one has no `=`, or its level is no number.
+    pub fn features(&self) -> Result<Vec<(String, i16)>, Error> {
+        let level = |text: &String| {
+            let (name, level) = pair("--feature", "NAME=LEVEL", text)?;
+            let level = level.parse().map_err(|_| {
+                Error::usage(
+                    format!("reading --feature {text}"),
+                    format!("{level:?} is no level"),
+                    "--feature NAME=0",
+                )
+            })?;
+            Ok((name, level))
+        };
+        self.feature.iter().map(level).collect()
+    }
+}
+
+fn pair(flag: &str, form: &str, text: &str) -> Result<(String, String), Error> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
+        _ => Err(Error::usage(format!("reading {flag} {text}"), format!("it is no {form}"), format!("{flag} {form}"))),
+    }
+}
+
+/// A seed that nobody chose, from the system's randomness.
+fn drawn_seed() -> Result<u64, Error> {
+    use std::hash::{BuildHasher, Hasher};
+    // Short enough to be typed again.
+    const DRAWN_BELOW: u64 = 1_000_000;
+    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    Ok(hasher.finish() % DRAWN_BELOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Cli {
+        Cli::try_parse_from(std::iter::once("ackall").chain(args.iter().copied())).unwrap()
+    }
+
+    #[test]
+    fn no_argument_runs_the_default_scenario() {
+        let cli = parse(&[]);
+        assert!(cli.command.is_none());
+        assert_eq!(cli.run.scenario, "last-replica-standing");
+        let cli = parse(&["--feature", "eligible.leader.replicas.version=0"]);
+        assert_eq!(cli.run.features().unwrap(), [("eligible.leader.replicas.version".to_string(), 0)]);
+    }
+
+    #[test]
+    fn seeds_are_a_number_or_a_range() {
+        assert_eq!(parse(&["--seeds", "3..5"]).run.seeds().unwrap(), [3, 4, 5]);
+        assert_eq!(parse(&["calm", "--seed", "9"]).run.seeds().unwrap(), [9]);
+        for bad in ["5..3", "x..3", "3", "0..100000", "1..9007199254740992"] {
+            assert!(parse(&["--seeds", bad]).run.seeds().is_err(), "{bad}");
+        }
+        assert!(parse(&["--seed", "9007199254740992"]).run.seeds().is_err());
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,38 @@
+//! `ackall doctor`: what this machine allows, tried for real.
+
+use crate::error::{Error, Status};
+use ground::doctor::{Probe, probe};
+use serde_json::json;
+
+/// Probes and prints; the status is 0 where the default run can go.
+pub fn doctor(json: bool) -> Result<Status, Error> {
+    let probes = probe();
+    if json {
+        let rows: Vec<_> = probes.iter().map(row).collect();
+        println!("{}", serde_json::Value::Array(rows));
+    } else {
+        for probe in &probes {
+            print_probe(probe);
+        }
+    }
+    Ok(if probes.iter().all(|probe| probe.available) { Status::Pass } else { Status::Unavailable })
+}
+
+fn row(probe: &Probe) -> serde_json::Value {
+    json!({
+        "name": probe.name,
+        "available": probe.available,
+        "how": probe.how,
+        "why_not": probe.why_not,
+        "remedy": probe.remedy,
+    })
+}
+
+fn print_probe(probe: &Probe) {
+    if probe.available {
+        println!("yes  {:<20} {}", probe.name, probe.how);
+    } else {
+        println!("no   {:<20} {}", probe.name, probe.why_not);
+        println!("     {:<20} try: {}", "", probe.remedy);
+    }
+}

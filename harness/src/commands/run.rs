@@ -1,0 +1,298 @@
+//! `ackall run`: the front. It checks everything that can be checked before a process starts, makes the run's
+//! folder and the plan, launches the ground, and tells how it ended.
+
+use crate::HARNESS_ROLE;
+use crate::cli::RunArgs;
+use crate::error::{Error, Status, nearest};
+use crate::plan::{Overrides, Plan};
+use crate::scenario::Scenario;
+use clusters::System;
+use ground::{Ended, Launch};
+use results::store;
+use serde::Deserialize;
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// Space that a run may take: six disks of 64 MiB of records and as much again of lost bytes, a history of 100 MiB.
+pub const SPACE_BYTES: u64 = 1 << 30;
+
+/// Runs a scenario under each seed, one after the other.
+pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
+    let scenario = Scenario::find(&args.scenario)?;
+    let overrides = overrides(args)?;
+    let seeds = args.seeds()?;
+    let command = std::iter::once("ackall").chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
+    // Every mistake of the scenario and the flags shows before anything starts.
+    let first = plan(seeds[0])?;
+    check_properties(&first)?;
+    if args.dry_run {
+        print!("{}", text_of(&first)?);
+        return Ok(Status::Pass);
+    }
+    let mut status = Status::Pass;
+    let mut statuses = Vec::new();
+    for seed in &seeds {
+        let one = match one_run(args, &plan(*seed)?) {
+            Ok(one) => one,
+            Err(error) if seeds.len() == 1 => return Err(error),
+            Err(error) => {
+                crate::tell(&error, args.json);
+                error.status
+            }
+        };
+        status = status.worst(one);
+        statuses.push(one);
+        if matches!(one, Status::Interrupted | Status::Terminated) {
+            break;
+        }
+    }
+    if seeds.len() > 1 && !args.json {
+        print_several(&statuses);
+    }
+    Ok(status)
+}
+
+fn print_several(statuses: &[Status]) {
+    let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
+    println!(
+        "{} runs: {} pass, {} fail, {} unknown, {} not judged",
+        statuses.len(),
+        count(Status::Pass),
+        count(Status::Fail),
+        count(Status::Unknown),
+        statuses.iter().filter(|status| **status as u8 > 2).count(),
+    );
+}
+
+fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
+    let time_ms = match &args.time {
+        None => None,
+        Some(text) => Some(humantime::parse_duration(text).map_err(|e| {
+            Error::usage(format!("reading --time {text}"), e, "--time 60s, or 5m, for instance")
+        })?),
+    };
+    Ok(Overrides {
+        server: args.properties()?.into_iter().collect(),
+        features: args.features()?.into_iter().collect(),
+        time_ms: time_ms.map(|time| time.as_millis() as u64),
+    })
+}
+
+/// A property as the system describes it.
+#[derive(Deserialize)]
+struct Property {
+    name: String,
+}
+
+/// Asks the system, by its own command, which properties it knows, and refuses others.
+fn check_properties(plan: &Plan) -> Result<(), Error> {
+    let system = System::reference();
+    let argv = &system.properties;
+    let program = if argv[0] == "{self}" { "/proc/self/exe" } else { argv[0].as_str() };
+    let failed = |why: String| {
+        Error::internal(
+            format!("asking the system {} for its properties", system.name),
+            why,
+            format!("run `{}` by hand", argv.join(" ").replace("{self}", "ackall")),
+        )
+    };
+    let output = Command::new(program).args(&argv[1..]).output().map_err(|e| failed(e.to_string()))?;
+    let known: Vec<Property> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
+    for key in plan.server.keys() {
+        if !known.iter().any(|property| property.name == *key) {
+            let near = nearest(key, known.iter().map(|property| property.name.as_str()));
+            return Err(Error::usage(
+                format!("setting the server property {key}"),
+                format!("{} has none of that name; the nearest are {}", system.name, near.join(", ")),
+                format!("--set {}=...", near.first().unwrap_or(&"KEY")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn text_of(plan: &Plan) -> Result<String, Error> {
+    toml::to_string(plan).map_err(|e| Error::internal("writing the plan as TOML", e, "report this: it is a bug"))
+}
+
+/// One run: folder, plan, ground, result.
+fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
+    let folder = Folder::make(args, plan)?;
+    let run_dir = &folder.path;
+    check_space(run_dir).inspect_err(|_| folder.remove())?;
+    let text = text_of(plan)?;
+    store::write_whole(&run_dir.join(store::PLAN), text.as_bytes())
+        .map_err(|e| cannot_write(&run_dir.join(store::PLAN), &e))
+        .inspect_err(|_| folder.remove())?;
+    folder.own();
+    let progress = !args.quiet && !args.no_progress;
+    if progress {
+        let _ = writeln!(std::io::stderr(), "{} · seed {} · {}", plan.scenario, plan.seed, run_dir.display());
+    }
+    let mut harness_args = vec![HARNESS_ROLE.to_string(), run_dir.display().to_string()];
+    harness_args.extend(args.json.then(|| "--json".to_string()));
+    harness_args.extend((!progress).then(|| "--no-progress".to_string()));
+    let ended = ground::launch(Launch {
+        run_dir: run_dir.clone(),
+        harness_args: harness_args.split_off(1),
+        owner: folder.owner,
+    });
+    let status = match ended {
+        Ok(Ended::Exited(code)) => status_of(code, run_dir)?,
+        Ok(Ended::Died { what }) => {
+            folder.own();
+            return Err(Error::internal(
+                "running the scenario",
+                what,
+                format!("what was recorded until then is in {}; run it again", run_dir.display()),
+            ));
+        }
+        Err(e) => {
+            folder.remove();
+            return Err(Error::new(Status::Unavailable, e.what, e.why, e.next));
+        }
+    };
+    // Links are a comfort: a file system without them is no reason to fail a run that was judged.
+    let _ = store::link_latest(&args.out, run_dir, status == Status::Pass);
+    folder.own();
+    show(args, run_dir)?;
+    Ok(status)
+}
+
+fn cannot_write(path: &Path, e: &std::io::Error) -> Error {
+    Error::new(
+        Status::Unavailable,
+        format!("writing {}", path.display()),
+        e,
+        "--out FOLDER names another place for runs",
+    )
+}
+
+/// The harness's exit status. A panic, or a status that it never uses, is a failure of the harness.
+fn status_of(code: u8, run_dir: &Path) -> Result<Status, Error> {
+    match Status::from_code(code) {
+        // It has told why already, in three lines.
+        Some(status) => Ok(status),
+        None => Err(Error::internal(
+            "running the scenario",
+            format!("the harness ended with status {code}"),
+            format!("its log is {}", run_dir.join(store::LOG).display()),
+        )),
+    }
+}
+
+/// What a finished run says: five lines, or its `result.json`.
+fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
+    let path = run_dir.join(store::RESULT);
+    // An error was told by the harness itself, and leaves no result.
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    if args.json {
+        // One line a run, so that several can be told apart.
+        let value: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|e| Error::internal(format!("reading {}", path.display()), e, "run it again"))?;
+        println!("{value}");
+        return Ok(());
+    }
+    let result: results::RunResult = serde_json::from_str(&text)
+        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, "run it again"))?;
+    let colored = match args.color {
+        crate::cli::Color::Always => true,
+        crate::cli::Color::Never => false,
+        crate::cli::Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    for line in results::summary::lines(&result, colored) {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// The run's folder, while it is the front's to make or to remove.
+struct Folder {
+    path: PathBuf,
+    /// The one who typed sudo.
+    owner: Option<(u32, u32)>,
+    /// Whether this run made it.
+    made: bool,
+}
+
+impl Folder {
+    fn make(args: &RunArgs, plan: &Plan) -> Result<Folder, Error> {
+        let owner = sudo_user();
+        let Some(path) = &args.run_dir else {
+            let path = store::make_run_dir(&args.out, &plan.scenario, plan.seed, SystemTime::now())
+                .map_err(|e| cannot_write(&args.out, &e))?;
+            let folder = Folder { path, owner, made: true };
+            folder.own_parents(&args.out);
+            return Ok(folder);
+        };
+        let made = !path.exists();
+        fs::create_dir_all(path).map_err(|e| cannot_write(path, &e))?;
+        let path = fs::canonicalize(path).map_err(|e| cannot_write(path, &e))?;
+        let mut entries = fs::read_dir(&path).map_err(|e| cannot_write(&path, &e))?;
+        if entries.next().is_some() {
+            return Err(Error::usage(
+                format!("using {} as the run's folder", path.display()),
+                "it is in use: it is not empty",
+                "name a new folder, or leave --run-dir out",
+            ));
+        }
+        Ok(Folder { path, owner, made })
+    }
+
+    /// Takes back what the run made, where it never began.
+    fn remove(&self) {
+        if self.made {
+            let _ = fs::remove_dir_all(&self.path);
+            return;
+        }
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+    }
+
+    /// Under sudo the folders above the run, as far as they are in `out`, belong to the user too.
+    fn own_parents(&self, out: &Path) {
+        let Some((uid, gid)) = self.owner else { return };
+        let out = fs::canonicalize(out).unwrap_or_else(|_| out.to_path_buf());
+        for folder in self.path.ancestors().take_while(|folder| folder.starts_with(&out)) {
+            let _ = std::os::unix::fs::lchown(folder, Some(uid), Some(gid));
+        }
+    }
+
+    /// Under sudo everything in the run's folder belongs to the user.
+    fn own(&self) {
+        let Some((uid, gid)) = self.owner else { return };
+        let mut paths = vec![self.path.clone()];
+        while let Some(path) = paths.pop() {
+            let _ = std::os::unix::fs::lchown(&path, Some(uid), Some(gid));
+            if path.is_dir() && !path.is_symlink() {
+                paths.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            }
+        }
+    }
+}
+
+/// The user who typed sudo, where one did.
+fn sudo_user() -> Option<(u32, u32)> {
+    let id = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let is_root = ground::is_root();
+    if is_root { Some((id("SUDO_UID")?, id("SUDO_GID")?)) } else { None }
+}
+
+fn check_space(run_dir: &Path) -> Result<(), Error> {
+    let free = ground::free_bytes(run_dir).map_err(|e| cannot_write(run_dir, &e))?;
+    if free < SPACE_BYTES {
+        return Err(Error::new(
+            Status::Unavailable,
+            format!("making room for a run in {}", run_dir.display()),
+            format!("it has {} MiB free, a run may take {} MiB", free >> 20, SPACE_BYTES >> 20),
+            "free some space, or name another place with --out",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! `ackall schema`: the JSON Schemas of what the program writes.
+
+use crate::cli::SchemaOf;
+use crate::error::{Error, Status};
+
+/// The schema of a scenario's file, as TOML maps to JSON.
+pub const SCENARIO: &str = include_str!("../../schema/scenario.schema.json");
+
+/// Prints one.
+pub fn schema(of: SchemaOf) -> Result<Status, Error> {
+    print!(
+        "{}",
+        match of {
+            SchemaOf::Result => results::RESULT_SCHEMA,
+            SchemaOf::History => history::JSON_SCHEMA,
+            SchemaOf::Scenario => SCENARIO,
+        }
+    );
+    Ok(Status::Pass)
+}

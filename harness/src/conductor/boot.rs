@@ -1,0 +1,311 @@
+//! From a laid-out ground to a running cluster under load, and back.
+
+use super::nodes::{self, Alarm, Expected};
+use super::roles::Names;
+use crate::error::Error;
+use crate::plan::Plan;
+use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
+use client::connection::Options;
+use client::observer::{ClusterView, Observer, ObserverOptions};
+use clusters::{Cluster, Layout, RoleKind, System};
+use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
+use results::store;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::{mpsc, watch};
+use workloads::{Append, AppendPlan, Context, Counters, FinalReadPlan, Processes, final_read};
+
+/// How long the cluster may take until it has created the topic.
+const BOOT_LIMIT: Duration = Duration::from_secs(30);
+/// Between two attempts at creating the topic.
+const PAUSE: Duration = Duration::from_millis(20);
+/// A producer's rest after an acknowledgement: several thousand records in a run, not hundreds of thousands.
+const PRODUCER_PAUSE: Duration = Duration::from_millis(1);
+
+/// Fatal alarms, and the rest.
+pub struct Alarms {
+    receiver: mpsc::UnboundedReceiver<Alarm>,
+}
+
+impl Alarms {
+    /// The next alarm of any kind. Never, where there is none.
+    pub async fn next(&mut self) -> Alarm {
+        match self.receiver.recv().await {
+            Some(alarm) => alarm,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The next alarm that must end the run at once: a signal, or a full disk.
+    pub async fn fatal(&mut self) -> Alarm {
+        loop {
+            match self.next().await {
+                Alarm::NodeDied { .. } => continue,
+                alarm => return alarm,
+            }
+        }
+    }
+}
+
+/// A running cluster under load.
+pub struct Booted {
+    /// The run's history.
+    pub recorder: Arc<Recorder>,
+    /// The cluster.
+    pub cluster: Arc<Cluster>,
+    /// The committed metadata.
+    pub view: watch::Receiver<ClusterView>,
+    /// What producers did so far.
+    pub counters: watch::Receiver<Counters>,
+    /// What must be known at once.
+    pub alarms: Alarms,
+    /// The names that acts gave.
+    pub names: Names,
+    /// Which nodes' ends are expected.
+    pub expected: Expected,
+    /// Faults that are in: (name, node) to its number.
+    pub faults: BTreeMap<(crate::scenario::FaultName, i32), u64>,
+    /// The next fault's number.
+    pub next_fault: u64,
+    observer: Option<Observer>,
+    load: Option<Append>,
+    context: Context,
+    first_exec: Instant,
+    first_ack: tokio::task::JoinHandle<Option<Instant>>,
+}
+
+impl Booted {
+    /// Lays out, formats, starts, creates the topic, and puts the load on.
+    pub async fn boot(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Booted, Error> {
+        let recorder = recorder(plan, run_dir, began)?;
+        let (ground, events) = ground::Ground::attach()
+            .map_err(|e| Error::internal("joining the ground", e, "`ackall run` starts the ground itself"))?;
+        let cluster = lay_out(plan, run_dir, ground, events)?;
+        cluster
+            .format()
+            .await
+            .map_err(|e| Error::internal("formatting the nodes' disks", e, "read the node's log; `ackall doctor`"))?;
+        let expected = Expected::default();
+        let (sender, receiver) = mpsc::unbounded_channel();
+        tokio::spawn(nodes::watch(cluster.events(), recorder.clone(), expected.clone(), sender.clone()));
+        let stalled = recorder.clone();
+        tokio::spawn(async move {
+            let why = nodes::stalls(stalled).await;
+            let _ = sender.send(Alarm::Full(format!("the history cannot be written: {why}")));
+        });
+        let first_exec = Instant::now();
+        for node in cluster.nodes() {
+            let (start, _) = cluster
+                .start(node.id)
+                .map_err(|e| Error::internal(format!("starting node {}", node.id), e, "read its log"))?;
+            let body = Body::Node(NodeProcess { node: node.id, event: NodeEvent::Started, start });
+            record(&recorder, Process::Observer, body)?;
+        }
+        let controllers = cluster.of_role(RoleKind::Controller).map(|node| (node.id, node.address)).collect();
+        let options = ObserverOptions { controllers, bind_device: Some(ground::OBSERVER_DEVICE.into()) };
+        let observer = Observer::start(options, recorder.clone());
+        let brokers = cluster.of_role(RoleKind::Broker).map(|node| (node.id, node.address)).collect();
+        let clients = Arc::new(client::Cluster::new(brokers, Options::default()));
+        create_topic(plan, &cluster, &clients, observer.view()).await?;
+        let context = Context {
+            cluster: clients,
+            recorder: recorder.clone(),
+            processes: Processes::new(),
+            seed: plan.workload.seed,
+        };
+        let load = Append::start(append_plan(plan), context.clone())
+            .map_err(|e| Error::internal("starting the load", e, "report this: the plan was checked"))?;
+        let mut counters = load.counters();
+        let first_ack = tokio::spawn(async move {
+            let acked = counters.wait_for(|now| now.acked > 0).await.is_ok();
+            acked.then(Instant::now)
+        });
+        Ok(Booted {
+            view: observer.view(),
+            counters: load.counters(),
+            recorder,
+            cluster,
+            alarms: Alarms { receiver },
+            names: Names::default(),
+            expected,
+            faults: BTreeMap::new(),
+            next_fault: 1,
+            observer: Some(observer),
+            load: Some(load),
+            context,
+            first_exec,
+            first_ack,
+        })
+    }
+
+    /// Writes a step into the history.
+    pub fn step(&self, name: &str, reached: bool, text: &str) -> Result<(), Error> {
+        let body = Body::Step(Step { name: name.into(), reached, text: text.into() });
+        record(&self.recorder, Process::Harness, body)
+    }
+
+    /// Seconds from the first node's exec to the first acknowledged record.
+    pub async fn boot_to_first_ack(&mut self) -> Option<f64> {
+        if !self.first_ack.is_finished() {
+            self.first_ack.abort();
+        }
+        let acked = (&mut self.first_ack).await.ok()??;
+        Some(acked.saturating_duration_since(self.first_exec).as_secs_f64())
+    }
+
+    /// Ends the load, reads everything, ends the observer.
+    pub async fn finish(&mut self, plan: &Plan, limit: Duration) -> Result<(), Error> {
+        let failed = |e: &dyn std::fmt::Display| Error::internal("recording the run", e, "`df` shows what is full");
+        if let Some(load) = self.load.take() {
+            load.stop().await.map_err(|e| failed(&e))?;
+        }
+        let read = FinalReadPlan {
+            topic: plan.topic.name.clone(),
+            partitions: plan.topic.partitions,
+            min_insync_replicas: plan.topic.min_insync_replicas,
+            limit,
+        };
+        final_read(read, self.context.clone(), self.view.clone()).await.map_err(|e| failed(&e))?;
+        if let Some(observer) = self.observer.take() {
+            use client::observer::ObserverError;
+            match observer.stop().await {
+                // A lost metadata record is the cluster's doing: the history ends with it, and the verdict with that.
+                Ok(()) => {}
+                Err(ObserverError::Recorder(e)) => return Err(failed(&e)),
+                Err(e) => self.step("observer", false, &format!("the observer ended: {e}"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records an entry that is no client's operation.
+pub fn record(recorder: &Recorder, process: Process, body: Body) -> Result<(), Error> {
+    recorder
+        .record(process, Kind::Ok, body)
+        .map(|_| ())
+        .map_err(|e| Error::internal("writing the history", e, "free some space, or name another place with --out"))
+}
+
+fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>, Error> {
+    let header = Header {
+        schema: history::SCHEMA,
+        ackall_version: plan.ackall_version.clone(),
+        started_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        scenario: plan.scenario.clone(),
+        seed: plan.seed,
+        system: plan.system.clone(),
+        promises: plan.promises.clone(),
+        requirements: plan.requirements.clone(),
+        topics: vec![TopicPlan {
+            name: plan.topic.name.clone(),
+            partitions: plan.topic.partitions,
+            replication_factor: plan.topic.replication_factor,
+            min_insync_replicas: plan.topic.min_insync_replicas,
+            log_start_may_move: false,
+        }],
+        features: plan.features.clone(),
+    };
+    let path = run_dir.join(store::HISTORY);
+    std::fs::File::create(&path)
+        .and_then(|file| Recorder::new(file, &header, began))
+        .map(Arc::new)
+        .map_err(|e| Error::internal(format!("writing {}", path.display()), e, "free some space"))
+}
+
+fn lay_out(
+    plan: &Plan,
+    run_dir: &Path,
+    ground: ground::Ground,
+    events: std::sync::mpsc::Receiver<clusters::Event>,
+) -> Result<Arc<Cluster>, Error> {
+    let layout = Layout {
+        run_dir,
+        system: System::reference(),
+        controllers: crate::plan::CONTROLLERS,
+        brokers: crate::plan::BROKERS,
+        cluster_id: cluster_id(run_dir),
+        properties: plan.server.clone(),
+        features: plan.features.clone(),
+    };
+    Cluster::lay_out(ground, events, layout)
+        .map(Arc::new)
+        .map_err(|e| Error::internal("laying the cluster out", e, "`ackall doctor` tries what that needs"))
+}
+
+/// A cluster id that no other run has, in Kafka's base64 form: of the run folder's name.
+fn cluster_id(run_dir: &Path) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    /// Kafka's ids are 16 bytes in base64 without padding: 22 characters, the last with 2 bits.
+    const CHARACTERS: usize = 21;
+    let mut hasher = DefaultHasher::new();
+    run_dir.hash(&mut hasher);
+    std::process::id().hash(&mut hasher);
+    let mut state = hasher.finish();
+    let mut id = String::new();
+    for _ in 0..CHARACTERS {
+        id.push(char::from(ALPHABET[(state >> 58) as usize]));
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    }
+    id + "A"
+}
+
+fn append_plan(plan: &Plan) -> AppendPlan {
+    let [least, largest] = plan.workload.record_bytes;
+    AppendPlan {
+        topic: plan.topic.name.clone(),
+        partitions: plan.topic.partitions,
+        producers: plan.workload.producers as u32,
+        record_bytes: (least as usize, largest as usize),
+        readers: plan.workload.readers,
+        producer_timeout: Duration::from_millis(plan.workload.producer_timeout_ms),
+        acks: Acks::All,
+        pause: PRODUCER_PAUSE,
+    }
+}
+
+/// Creates the topic as soon as a broker takes it, and waits until all of its replicas are in sync.
+async fn create_topic(
+    plan: &Plan,
+    cluster: &Cluster,
+    clients: &client::Cluster,
+    mut view: watch::Receiver<ClusterView>,
+) -> Result<(), Error> {
+    let minimum = plan.topic.min_insync_replicas.to_string();
+    let topic = CreateTopic {
+        name: plan.topic.name.clone(),
+        layout: TopicLayout::Assigned(plan.assignment.clone()),
+        configs: BTreeMap::from([("min.insync.replicas".to_string(), minimum)]),
+        timeout: Duration::from_secs(1),
+    };
+    let deadline = Instant::now() + BOOT_LIMIT;
+    let mut why = String::from("nobody answered");
+    let all_unfenced = |view: &ClusterView| {
+        let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
+        unfenced >= crate::plan::BROKERS as usize
+    };
+    let _ = tokio::time::timeout(BOOT_LIMIT, view.wait_for(all_unfenced)).await;
+    while Instant::now() < deadline {
+        match clients.connect_any().await {
+            Ok(mut connection) => match connection.create_topic(&topic).await {
+                Ok(created) if created.error.is_none() => return Ok(()),
+                // An attempt that was not answered may have worked.
+                Ok(created) if created.error.name() == "TOPIC_ALREADY_EXISTS" => return Ok(()),
+                Ok(created) => why = format!("{} {}", created.error, created.message.unwrap_or_default()),
+                Err(e) => why = e.to_string(),
+            },
+            Err(e) => why = e.map_or("there are no brokers".into(), |e| e.to_string()),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let logs: Vec<String> =
+        cluster.nodes().iter().map(|node| format!("node {}: {}", node.id, cluster.log_tail(node.id))).collect();
+    Err(Error::internal(
+        format!("creating the topic {} within {BOOT_LIMIT:?}", plan.topic.name),
+        format!("{why}; the nodes' logs end: {}", logs.join("; ")),
+        "read the nodes' logs in the run's folder",
+    ))
+}

@@ -1,0 +1,160 @@
+//! The conductor: the harness's own process, inside the ground. It knows the plan, and runs it: cluster, load, steps,
+//! healing, final read, verdict.
+
+mod boot;
+mod condition;
+mod faults;
+mod nodes;
+pub mod progress;
+mod roles;
+mod steps;
+
+use crate::error::{Error, Status};
+use crate::judge;
+use crate::plan::Plan;
+use boot::Booted;
+use nodes::Alarm;
+use progress::Progress;
+use results::store;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Threads of the runtime: the machine may have two cores, which wire and disks share.
+const WORKERS: usize = 2;
+/// How long the final read may take, settling included.
+const FINAL_READ_LIMIT: Duration = Duration::from_secs(20);
+
+/// How the steps ended.
+pub(crate) enum Ending {
+    /// All of them, or the time, ran out as planned.
+    Done,
+    /// One did not reach its state: what is in the history decides, and nothing more is done but the final read.
+    Stuck,
+    /// A signal.
+    Interrupted(i32),
+}
+
+/// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress]`.
+pub fn main(args: &[String]) -> Status {
+    let json = args.iter().any(|arg| arg == "--json");
+    let progress = Progress { shown: !args.iter().any(|arg| arg == "--no-progress") };
+    let Some(run_dir) = args.first().map(PathBuf::from) else { return Status::Usage };
+    ground::act_as_owner();
+    die_of_panics(&run_dir, json);
+    match conduct(&run_dir, progress) {
+        Ok(status) => status,
+        Err(error) => {
+            log(&run_dir, &error.to_string());
+            crate::tell(&error, json);
+            error.status
+        }
+    }
+}
+
+/// A panic in any thread ends the run, in three lines and with status 70; the ground ends with it.
+fn die_of_panics(run_dir: &Path, json: bool) {
+    let run_dir = run_dir.to_path_buf();
+    std::panic::set_hook(Box::new(move |panic| {
+        let log_path = run_dir.join(store::LOG);
+        log(&run_dir, &format!("{panic}\n{}", std::backtrace::Backtrace::force_capture()));
+        let error = Error::internal(
+            "running the scenario",
+            format!("the harness panicked: {panic}"),
+            format!("report this, with {}", log_path.display()),
+        );
+        crate::tell(&error, json);
+        std::process::exit(Status::Internal as i32);
+    }));
+}
+
+/// Adds lines to the harness's log. A log that cannot be written is no reason to end a run.
+fn log(run_dir: &Path, text: &str) {
+    use std::io::Write;
+    if let Ok(mut file) = fs::OpenOptions::new().create(true).append(true).open(run_dir.join(store::LOG)) {
+        let _ = writeln!(file, "{} {text}", humantime::format_rfc3339_millis(SystemTime::now()));
+    }
+}
+
+fn conduct(run_dir: &Path, progress: Progress) -> Result<Status, Error> {
+    let path = run_dir.join(store::PLAN);
+    let bug = "report this: the front has written it";
+    let text = fs::read_to_string(&path)
+        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, bug))?;
+    let plan: Plan =
+        toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, bug))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build()
+        .map_err(|e| Error::internal("starting the harness's threads", e, "see `ulimit -u`"))?;
+    let began = Instant::now();
+    let (ending, boot_s) = runtime.block_on(run(&plan, run_dir, progress, began))?;
+    // Tasks that wait for answers from dead nodes are not waited for.
+    runtime.shutdown_background();
+    let measured = judge::Measured { duration_s: began.elapsed().as_secs_f64(), boot_to_first_ack_s: boot_s };
+    let verdict = judge::judge_run(&plan, run_dir, &measured, interrupted(&ending))?;
+    judge::keep_disks(&plan, run_dir, verdict);
+    Ok(match (&ending, verdict) {
+        (Ending::Interrupted(signal), _) if *signal == INTERRUPT => Status::Interrupted,
+        (Ending::Interrupted(_), _) => Status::Terminated,
+        (_, status) => status,
+    })
+}
+
+/// SIGINT.
+const INTERRUPT: i32 = 2;
+
+fn interrupted(ending: &Ending) -> Option<i32> {
+    if let Ending::Interrupted(signal) = ending { Some(*signal) } else { None }
+}
+
+/// Runs the plan; gives how it ended, and the seconds from the first node's exec to the first acknowledged record.
+async fn run(
+    plan: &Plan,
+    run_dir: &Path,
+    progress: Progress,
+    began: Instant,
+) -> Result<(Ending, Option<f64>), Error> {
+    let mut booted = Booted::boot(plan, run_dir, began).await?;
+    let limit = Duration::from_millis(plan.limit_ms);
+    let ending = match tokio::time::timeout(limit, steps::steps(plan, &mut booted, progress)).await {
+        Ok(ending) => ending?,
+        Err(_) => {
+            booted.step("run", false, &format!("the run did not end within its limit of {limit:?}"))?;
+            Ending::Stuck
+        }
+    };
+    let boot_s = booted.boot_to_first_ack().await;
+    if let Ending::Interrupted(_) = ending {
+        return Ok((ending, boot_s));
+    }
+    let heal = async {
+        booted.heal_all().await?;
+        progress.line("the final read: every partition, from its start to its end, on fresh clients");
+        booted.finish(plan, FINAL_READ_LIMIT).await
+    };
+    // The heal and the final read have limits of their own; only an alarm can end them early.
+    let ended = tokio::select! {
+        done = heal => done.map(|()| None),
+        alarm = booted.alarms.fatal() => Ok(Some(alarm)),
+    };
+    match ended? {
+        None => Ok((ending, boot_s)),
+        Some(Alarm::Interrupted(signal)) => Ok((Ending::Interrupted(signal), boot_s)),
+        Some(alarm) => Err(alarm_error(&alarm)),
+    }
+}
+
+/// An alarm that is a failure of the harness's own ground.
+pub(crate) fn alarm_error(alarm: &Alarm) -> Error {
+    match alarm {
+        Alarm::Full(why) => Error::internal(
+            "recording the run",
+            why,
+            "free some space, or name another place with --out; `df` shows what is full",
+        ),
+        Alarm::NodeDied { node, how } => Error::internal(format!("running node {node}"), how, "read its log"),
+        Alarm::Interrupted(signal) => Error::internal("running the scenario", format!("signal {signal}"), "run it again"),
+    }
+}
