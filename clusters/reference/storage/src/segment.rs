@@ -266,3 +266,59 @@ impl Segment {
         fs::remove_file(&self.path).map_err(StorageError::io("remove", &self.path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Folder, batch};
+
+    #[test]
+    fn a_name_is_twenty_digits_and_nothing_else() {
+        let base_offset = |name: &str| Segment::base_offset_of(Path::new(name));
+        assert_eq!(base_offset("/a/00000000000000000042.log"), Some(42));
+        for other in [
+            "42.log",
+            "00000000000000000042",
+            "0000000000000000004x.log",
+            "99999999999999999999.log",
+            ".log",
+        ] {
+            assert_eq!(base_offset(other), None, "{other}");
+        }
+    }
+
+    /// The write fails, and so does taking it back: what the file holds is unknown.
+    #[test]
+    fn a_write_that_cannot_be_taken_back_says_so() {
+        let folder = Folder::new();
+        let mut segment = Segment::create(folder.path(), 0).unwrap();
+        segment.file = File::open(&segment.path).unwrap(); // for reading only
+        let bytes = batch(0, 0, 1, 1);
+        let header = BatchHeader::validate(&bytes).unwrap();
+        assert!(matches!(
+            segment.append(&bytes, &[header]),
+            Err(StorageError::Offline { .. })
+        ));
+        assert_eq!((segment.size(), segment.end_offset()), (0, 0));
+    }
+
+    #[test]
+    fn a_batch_is_found_by_any_of_its_offsets() {
+        let folder = Folder::new();
+        let mut segment = Segment::create(folder.path(), 0).unwrap();
+        for at in 0..300 {
+            let bytes = batch(at * 3, 0, 3, 10);
+            segment
+                .append(&bytes, &[BatchHeader::validate(&bytes).unwrap()])
+                .unwrap();
+        }
+        assert!(segment.index.len() > 5 && segment.index.len() < 50, "sparse");
+        for offset in 0..900 {
+            assert_eq!(
+                segment.find(offset).unwrap().unwrap().header.base_offset,
+                offset - offset % 3
+            );
+        }
+        assert!(segment.find(900).unwrap().is_none() && segment.find(-1).unwrap().is_none());
+    }
+}
