@@ -92,9 +92,11 @@ impl Connection {
         &self.versions
     }
 
-    /// Whether a request can still be sent.
+    /// Whether a request can still be sent, as far as is known here: the server has not closed the connection.
     pub fn is_open(&self) -> bool {
-        self.stream.is_some()
+        self.stream
+            .as_ref()
+            .is_some_and(|stream| still_open(stream).is_ok())
     }
 
     /// The highest version of a call that both sides know, no higher than `at_most`.
@@ -140,6 +142,7 @@ impl Connection {
         let Some(mut stream) = self.stream.take() else {
             return Err(self.failed(call, SentBytes::No, Cause::Closed));
         };
+        still_open(&stream).map_err(|why| self.failed(call, SentBytes::No, Cause::Disconnected(why)))?;
         let mut sent = SentBytes::No;
         let exchanged = timeout(limit, exchange(&mut stream, &bytes, correlation, &mut sent)).await;
         let answer = exchanged.unwrap_or(Err(Cause::TimedOut(limit)));
@@ -200,6 +203,21 @@ fn bind_device(_: &TcpSocket, device: &str) -> io::Result<()> {
         io::ErrorKind::Unsupported,
         format!("only Linux can bind a connection to the device {device}"),
     ))
+}
+
+/// Between two requests a server has nothing to say: silence is a connection that is open.
+///
+/// Without this, a request sent after the server's end of the connection was seen would count as sent.
+fn still_open(stream: &TcpStream) -> io::Result<()> {
+    match stream.try_read(&mut [0]) {
+        Err(nothing) if nothing.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        Err(broken) => Err(broken),
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "bytes that no request asked for",
+        )),
+    }
 }
 
 /// Writes a frame and reads the answer's. `sent` tells whether the kernel took a byte, also where the future

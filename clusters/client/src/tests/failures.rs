@@ -74,6 +74,26 @@ async fn a_call_that_is_given_up_closes_its_connection() {
 }
 
 #[tokio::test]
+async fn a_connection_that_the_server_closed_before_sends_nothing() {
+    let fake = leader().await;
+    let mut connection = connect(&fake, PATIENT).await;
+    connection.produce(&produce(topic())).await.unwrap();
+    assert!(connection.is_open());
+    drop(fake);
+    let closed = async {
+        while connection.is_open() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENT, closed)
+        .await
+        .expect("the end of the connection is not seen");
+    let error = connection.produce(&produce(topic())).await.unwrap_err();
+    assert!(matches!(error.cause, Cause::Disconnected(_)), "{error}");
+    assert_eq!(error.sent, SentBytes::No);
+}
+
+#[tokio::test]
 async fn no_common_version_sent_nothing() {
     let fake = leader().await;
     fake.change(|state| state.at_most.insert(0, 2));
