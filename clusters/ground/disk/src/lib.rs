@@ -45,11 +45,11 @@ pub struct DiskPaths {
 }
 
 impl DiskPaths {
-    /// The usual layout of one disk's folder: `data`, `trash`, `lost` and `disk-ledger.jsonl` in `home`.
+    /// The usual layout of one disk's folder: `disk`, `trash`, `lost` and `disk-ledger.jsonl` in `home`.
     pub fn in_home(home: impl Into<PathBuf>) -> DiskPaths {
         let home = home.into();
         DiskPaths {
-            backing: home.join("data"),
+            backing: home.join("disk"),
             trash: home.join("trash"),
             lost: home.join("lost"),
             ledger: home.join("disk-ledger.jsonl"),

@@ -1,4 +1,5 @@
 //! The model against a naive one that keeps full copies of everything, under random operations and cuts.
+#[path = "support/home.rs"]
 mod support;
 
 use disk::ledger::Line;

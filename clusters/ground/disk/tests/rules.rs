@@ -1,4 +1,5 @@
 //! Each rule of the model, both ways.
+#[path = "support/home.rs"]
 mod support;
 
 use disk::ledger::{Bound, Line, LostName};
