@@ -36,6 +36,9 @@ pub fn main() -> ExitCode {
     if args.get(1).map(String::as_str) == Some(HARNESS_ROLE) {
         return conductor::main(&args[2..]).into();
     }
+    if args.get(1).map(String::as_str) == Some(commands::bench::RECORD_ROLE) {
+        return commands::bench::record_until_killed(&args[2..]).into();
+    }
     let json = args.iter().any(|arg| arg == "--json");
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
