@@ -120,6 +120,11 @@ impl Disk {
         self.model().power_off(now());
     }
 
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.model().is_off()
+    }
+
     /// Makes the remainder of the cut, once the mount is gone, and turns the power on again.
     pub fn settle(&self, fault: u64, remainder: Remainder) -> Result<Loss, DiskError> {
         if self.serving.load(Ordering::SeqCst) > 0 {

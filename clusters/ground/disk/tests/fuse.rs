@@ -271,7 +271,7 @@ fn a_full_host_is_told_and_the_node_sees_it_too() {
 #[ignore = "measures"]
 fn measure() {
     let m = Mounted::new();
-    let (through, bare) = (m.with(|mnt| figures(mnt)), figures(&m.home.0));
+    let (through, bare) = (m.with(figures), figures(&m.home.0));
     for ((what, us), (_, bare)) in through.iter().zip(&bare) {
         println!("{what}: {us:.1} us through the disk, {bare:.1} us on the host");
     }

@@ -1,0 +1,325 @@
+//! The disk of one node: a process that serves its file system to the node and answers the keeper.
+//!
+//! The main thread talks to the keeper and holds no lock of the disk while it waits; a thread of the disk serves the
+//! mount. What is durable, and what a cut takes, the `disk` crate decides.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use disk::{Disk, DiskPaths, Profile, Remainder, Serving};
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+use crate::packet::Channel;
+use crate::proto::{DiskLoss, DiskStats, FromDisk, ToDisk};
+use crate::sys;
+
+/// How long the mount may take to go once the node is dead: the kernel tears it down with the node's namespace.
+const MOUNT_PATIENCE: Duration = Duration::from_secs(1);
+/// FUSE devices are kept from here up, where no other file of this process comes to be: the disk keeps half as many
+/// open. So the number can be replaced from another thread and never mean anything else.
+const DEVICES_FROM: i32 = 900;
+/// Interrupts the server's thread in its read; nothing else uses it here.
+const WAKE: Signal = Signal::SIGUSR1;
+/// What the FUSE library calls its thread.
+const SERVER_THREAD: &str = "fuser-0";
+
+/// The role `__disk`. Ends with the keeper.
+pub fn main() -> ExitCode {
+    match Channel::inherited().and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("a disk has failed, and with it the run: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(keeper: Channel) -> io::Result<()> {
+    sys::die_with_parent(&keeper)?;
+    let mut process = DiskProcess::new(keeper)?;
+    while process.answer()? {}
+    Ok(())
+}
+
+struct DiskProcess {
+    keeper: Arc<Channel>,
+    disk: Option<Arc<Disk>>,
+    serving: Option<(Serving, RawFd)>,
+}
+
+impl DiskProcess {
+    fn new(keeper: Channel) -> io::Result<DiskProcess> {
+        let wake = SigAction::new(SigHandler::Handler(awake), SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler does nothing.
+        sys::said("sigaction", unsafe { sigaction(WAKE, &wake) })?;
+        Ok(DiskProcess { keeper: Arc::new(keeper), disk: None, serving: None })
+    }
+
+    /// Answers one message; false when the keeper is gone.
+    fn answer(&mut self) -> io::Result<bool> {
+        let Some((message, descriptors)) = self.keeper.receive_with::<ToDisk>()? else { return Ok(false) };
+        let answer = self.obey(message, descriptors).unwrap_or_else(|why| FromDisk::Failed { why });
+        match self.keeper.send(&answer) {
+            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            sent => sent.map(|()| true),
+        }
+    }
+
+    fn obey(&mut self, message: ToDisk, descriptors: Vec<OwnedFd>) -> Result<FromDisk, String> {
+        match message {
+            ToDisk::Open { node: _, home } => self.open(DiskPaths::in_home(home))?,
+            ToDisk::Serve => self.serve(descriptors)?,
+            ToDisk::PowerOff => self.disk()?.power_off(),
+            ToDisk::Abort => self.abort()?,
+            ToDisk::Settle { fault } => return self.settle(fault).map(FromDisk::Loss),
+            ToDisk::Stats => return self.stats().map(FromDisk::Stats),
+        }
+        Ok(FromDisk::Done { at_ns: sys::monotonic_ns() })
+    }
+
+    fn disk(&self) -> Result<&Arc<Disk>, String> {
+        self.disk.as_ref().ok_or_else(|| "the disk is not open; open it first".into())
+    }
+
+    fn open(&mut self, paths: DiskPaths) -> Result<(), String> {
+        if self.disk.is_some() {
+            return Err("the disk is open already".into());
+        }
+        let (keeper, told) = (self.keeper.clone(), AtomicBool::new(false));
+        let report = move |trouble: disk::Trouble| {
+            // Once is enough: the run ends. A keeper that is gone ends us as well.
+            if !told.swap(true, Ordering::Relaxed) {
+                let _ = keeper.send(&FromDisk::Full { why: trouble.to_string() });
+            }
+        };
+        self.disk = Some(Disk::open(paths, Profile::Ext4, report).map_err(|why| why.to_string())?);
+        Ok(())
+    }
+
+    fn serve(&mut self, descriptors: Vec<OwnedFd>) -> Result<(), String> {
+        let device = descriptors.into_iter().next().ok_or("serving without a FUSE device beside the message")?;
+        self.await_end(Duration::ZERO)?;
+        let device = out_of_the_way(device).map_err(|why| format!("moving the FUSE device up: {why}"))?;
+        let number = device.as_raw_fd();
+        let serving = self.disk()?.serve(device).map_err(|why| why.to_string())?;
+        self.serving = Some((serving, number));
+        Ok(())
+    }
+
+    /// Waits for the session's end.
+    fn await_end(&mut self, limit: Duration) -> Result<(), String> {
+        let Some((serving, _)) = &self.serving else { return Ok(()) };
+        match serving.join_within(limit) {
+            // How it ended does not matter: the kernel has dropped the mount, or been made to.
+            Some(_) => {
+                self.serving = None;
+                Ok(())
+            }
+            None => Err(format!("the disk is still mounted after {limit:?}; is a process of the node still there?")),
+        }
+    }
+
+    /// Puts an empty file in the device's place and wakes its reader: with the last reference the kernel ends the
+    /// connection, and fails all that waits on it.
+    fn abort(&mut self) -> Result<(), String> {
+        if !self.disk()?.is_off() {
+            return Err("an abort with the power on would lose what no cut took; cut the power first".into());
+        }
+        if self.await_end(Duration::ZERO).is_ok() {
+            return Ok(());
+        }
+        let Some((_, device)) = self.serving else { return Ok(()) };
+        let nothing = File::open("/dev/null").map_err(|why| format!("/dev/null: {why}"))?;
+        // SAFETY: `device` is the session's own descriptor, open until it ends; nobody else has that number.
+        let put = sys::check(unsafe { libc::dup3(nothing.as_raw_fd(), device, libc::O_CLOEXEC) } as i64);
+        put.map_err(|why| format!("closing the FUSE device: {why}"))?;
+        let deadline = Instant::now() + MOUNT_PATIENCE;
+        loop {
+            wake_server();
+            match self.await_end(Duration::from_millis(5)) {
+                Err(why) if Instant::now() > deadline => return Err(why),
+                Err(_) => {}
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    fn settle(&mut self, fault: u64) -> Result<DiskLoss, String> {
+        self.await_end(MOUNT_PATIENCE)?;
+        let loss = self.disk()?.settle(fault, Remainder::OnlySynced).map_err(|why| why.to_string())?;
+        // Whose records they were, the harness reads from the lost bytes; the disk knows files alone.
+        Ok(DiskLoss { bytes: loss.bytes, files: loss.files, kept: 0, records: Vec::new() })
+    }
+
+    fn stats(&self) -> Result<DiskStats, String> {
+        let stats = self.disk()?.stats();
+        Ok(DiskStats { written: stats.bytes_written, syncs: stats.fsyncs, unsynced: stats.unsynced_bytes })
+    }
+}
+
+extern "C" fn awake(_: libc::c_int) {}
+
+fn out_of_the_way(device: OwnedFd) -> nix::Result<OwnedFd> {
+    let moved = fcntl(&device, FcntlArg::F_DUPFD_CLOEXEC(DEVICES_FROM))?;
+    // SAFETY: the kernel has just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(moved) })
+}
+
+/// Interrupts the reads of the server's threads. One that is not reading takes no harm.
+fn wake_server() {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
+    for thread in threads.flatten() {
+        let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        let id = thread.file_name().to_str().and_then(|id| id.parse::<libc::pid_t>().ok());
+        if let (SERVER_THREAD, Some(id)) = (name.trim(), id) {
+            // SAFETY: a signal to a thread of this process, handled by `awake`.
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, WAKE as libc::c_int) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::mount::{MsFlags, mount};
+    use nix::sched::{CloneFlags, unshare};
+    use std::os::fd::AsFd;
+    use std::path::{Path, PathBuf};
+    use std::thread::JoinHandle;
+
+    struct Bench {
+        keeper: Option<Channel>,
+        home: PathBuf,
+        thread: Option<JoinHandle<io::Result<()>>>,
+    }
+
+    impl Bench {
+        fn new(name: &str) -> Bench {
+            let home = std::env::temp_dir().join(format!("ground-disk-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(home.join("mount")).unwrap();
+            let (keeper, theirs) = Channel::pair().unwrap();
+            let thread = std::thread::spawn(move || {
+                let mut process = DiskProcess::new(theirs)?;
+                while process.answer()? {}
+                Ok(())
+            });
+            Bench { keeper: Some(keeper), home, thread: Some(thread) }
+        }
+
+        fn keeper(&self) -> &Channel {
+            self.keeper.as_ref().unwrap()
+        }
+
+        fn ask(&self, message: ToDisk) -> FromDisk {
+            self.keeper().send(&message).unwrap();
+            self.keeper().receive_within(Duration::from_secs(5)).unwrap().unwrap()
+        }
+
+        fn done(&self, message: ToDisk) {
+            let answer = self.ask(message);
+            assert!(matches!(answer, FromDisk::Done { .. }), "{answer:?}");
+        }
+
+        fn refused(&self, message: ToDisk) -> String {
+            match self.ask(message) {
+                FromDisk::Failed { why } => why,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn open(&self) {
+            self.done(ToDisk::Open { node: 1, home: self.home.clone() });
+        }
+
+        /// Mounts and serves, for the length of `user`, in a mount namespace of a thread's own.
+        fn mounted<T: Send>(&self, user: impl FnOnce(&Path) -> T + Send) -> T {
+            std::thread::scope(|scope| {
+                let user = scope.spawn(|| {
+                    unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace: run this test as root");
+                    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+                    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).unwrap();
+                    let device = File::options().read(true).write(true).open("/dev/fuse");
+                    let device = device.expect("/dev/fuse: `modprobe fuse`, or `mknod /dev/fuse c 10 229`");
+                    let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+                    let at = self.home.join("mount");
+                    mount(Some("disk"), &at, Some("fuse"), MsFlags::empty(), Some(options.as_str())).unwrap();
+                    self.keeper().send_with(&ToDisk::Serve, &[device.as_fd()]).unwrap();
+                    drop(device);
+                    let answer: FromDisk = self.keeper().receive().unwrap().unwrap();
+                    assert!(matches!(answer, FromDisk::Done { .. }), "{answer:?}");
+                    user(&at)
+                });
+                user.join().unwrap()
+            })
+        }
+    }
+
+    impl Drop for Bench {
+        fn drop(&mut self) {
+            self.keeper = None;
+            let ended = self.thread.take().unwrap().join();
+            let _ = std::fs::remove_dir_all(&self.home);
+            if !std::thread::panicking() {
+                ended.unwrap().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_disk_is_opened_once_and_first() {
+        let bench = Bench::new("order");
+        assert!(bench.refused(ToDisk::Stats).contains("not open"));
+        bench.open();
+        bench.refused(ToDisk::Open { node: 1, home: bench.home.clone() });
+        bench.refused(ToDisk::Serve);
+        assert!(bench.refused(ToDisk::Settle { fault: 1 }).contains("power is on"));
+        bench.refused(ToDisk::Abort);
+        bench.done(ToDisk::PowerOff);
+        assert_eq!(bench.ask(ToDisk::Settle { fault: 1 }), FromDisk::Loss(DiskLoss::default()));
+        assert_eq!(bench.ask(ToDisk::Stats), FromDisk::Stats(DiskStats::default()));
+    }
+
+    #[test]
+    fn a_node_writes_loses_and_comes_back() {
+        let bench = Bench::new("life");
+        bench.open();
+        bench.mounted(|at| {
+            std::fs::write(at.join("kept"), b"kept").unwrap();
+            File::open(at.join("kept")).unwrap().sync_all().unwrap();
+            std::fs::write(at.join("lost"), b"lost!").unwrap();
+            bench.done(ToDisk::PowerOff);
+            assert!(bench.refused(ToDisk::Settle { fault: 4 }).contains("still mounted"));
+        });
+        let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 4 }) else { panic!() };
+        assert_eq!((loss.bytes, loss.files), (5, 1));
+        assert_eq!(
+            bench.ask(ToDisk::Stats),
+            FromDisk::Stats(DiskStats { written: 9, syncs: 1, unsynced: 0 })
+        );
+        bench.mounted(|at| {
+            assert_eq!(std::fs::read(at.join("kept")).unwrap(), b"kept");
+            assert!(!at.join("lost").exists());
+        });
+    }
+
+    #[test]
+    fn an_abort_ends_a_mount_that_is_still_there() {
+        let bench = Bench::new("abort");
+        bench.open();
+        bench.mounted(|at| {
+            std::fs::write(at.join("lost"), b"lost").unwrap();
+            bench.done(ToDisk::PowerOff);
+            bench.done(ToDisk::Abort);
+            let error = std::fs::metadata(at.join("other")).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ENOTCONN));
+            let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 5 }) else { panic!() };
+            assert_eq!((loss.bytes, loss.files), (4, 1));
+        });
+    }
+}

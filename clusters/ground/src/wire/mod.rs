@@ -1,0 +1,327 @@
+//! The wire: a process that carries every frame of a run from TAP to TAP, and answers the keeper.
+//!
+//! One thread and one loop, so that what the keeper asks happens between two frames: an answer means that it is in
+//! force. What a frame's fate is, [`switch`] decides.
+
+mod switch;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::unistd::{read, write};
+
+use crate::packet::Channel;
+use crate::proto::{FromWire, PORTS, ToWire};
+use crate::sys;
+use switch::{Fate, Switch};
+
+/// What epoll calls the control socket; ports are called by their number.
+const KEEPER: u64 = u64::MAX;
+/// Frames taken from one port before the others and the keeper have their turn.
+const FRAMES_A_TURN: usize = 64;
+/// Longer than any frame of a TAP.
+const LONGEST_FRAME: usize = 70_000;
+
+/// The role `__wire`. Ends with the keeper.
+pub fn main() -> ExitCode {
+    match Wire::new().and_then(Wire::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("the wire has failed, and with it the run: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Wire {
+    keeper: Channel,
+    epoll: Epoll,
+    taps: Vec<Option<OwnedFd>>,
+    switch: Switch,
+    frame: Vec<u8>,
+}
+
+impl Wire {
+    fn new() -> io::Result<Wire> {
+        let keeper = sys::said("this role is started by the keeper, not by hand", Channel::inherited())?;
+        sys::die_with_parent(&keeper)?;
+        Wire::with(keeper)
+    }
+
+    fn with(keeper: Channel) -> io::Result<Wire> {
+        let epoll = sys::said("epoll", Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC))?;
+        sys::said("epoll on the control socket", epoll.add(&keeper, EpollEvent::new(EpollFlags::EPOLLIN, KEEPER)))?;
+        let taps = (0..PORTS).map(|_| None).collect();
+        Ok(Wire { keeper, epoll, taps, switch: Switch::new(), frame: vec![0; LONGEST_FRAME] })
+    }
+
+    fn run(mut self) -> io::Result<()> {
+        let mut events = [EpollEvent::empty(); PORTS as usize + 1];
+        loop {
+            let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                other => sys::said("epoll_wait", other)?,
+            };
+            let ready = &events[..ready];
+            // The keeper first: a cut waits for no frame that is still to be read.
+            if ready.iter().any(|event| event.data() == KEEPER) && !self.answer()? {
+                return Ok(());
+            }
+            for event in ready.iter().filter(|event| event.data() != KEEPER) {
+                self.carry(event.data() as u8);
+            }
+        }
+    }
+
+    /// Answers one message; false when the keeper is gone.
+    fn answer(&mut self) -> io::Result<bool> {
+        let Some((message, descriptors)) = self.keeper.receive_with::<ToWire>()? else { return Ok(false) };
+        let answer = match self.obey(message, descriptors) {
+            Ok(answer) => answer,
+            Err(why) => FromWire::Failed { why },
+        };
+        match self.keeper.send(&answer) {
+            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            sent => sent.map(|()| true),
+        }
+    }
+
+    fn obey(&mut self, message: ToWire, descriptors: Vec<OwnedFd>) -> Result<FromWire, String> {
+        match message {
+            ToWire::Plug { port } => {
+                known(port)?;
+                let tap = descriptors.into_iter().next().ok_or("plugging in without a TAP beside the message")?;
+                self.plug(port, tap)?;
+            }
+            ToWire::Unplug { ports } => {
+                ports.iter().try_for_each(|port| known(*port))?;
+                ports.into_iter().for_each(|port| self.unplug(port));
+            }
+            ToWire::SetCut { pairs, cut } => {
+                pairs.iter().try_for_each(|(from, to)| known(*from).and(known(*to)))?;
+                pairs.into_iter().for_each(|(from, to)| self.switch.set_cut(from, to, cut));
+            }
+            ToWire::Counters { from } => {
+                known(from)?;
+                return Ok(FromWire::Counters { links: self.switch.counters(from) });
+            }
+        }
+        Ok(FromWire::Done { at_ns: sys::monotonic_ns() })
+    }
+
+    fn plug(&mut self, port: u8, tap: OwnedFd) -> Result<(), String> {
+        self.unplug(port);
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, u64::from(port));
+        self.epoll.add(&tap, event).map_err(|why| format!("epoll on the TAP of port {port}: {why}"))?;
+        self.taps[usize::from(port)] = Some(tap);
+        self.switch.plug(port);
+        Ok(())
+    }
+
+    fn unplug(&mut self, port: u8) {
+        self.switch.unplug(port);
+        if let Some(tap) = self.taps[usize::from(port)].take() {
+            // By hand, since a copy of the descriptor elsewhere would keep it registered. It may be out already.
+            let _ = self.epoll.delete(&tap);
+        }
+    }
+
+    /// Carries what is waiting at a port.
+    fn carry(&mut self, from: u8) {
+        for _ in 0..FRAMES_A_TURN {
+            let Some(tap) = &self.taps[usize::from(from)] else { return };
+            match read(tap, &mut self.frame) {
+                Ok(length) => self.forward(from, length),
+                Err(Errno::EAGAIN) => return,
+                Err(Errno::EINTR) => {}
+                Err(_) => {
+                    // Its device is gone, and would wake us for ever. What is sent to it is refused, and counted.
+                    let _ = self.epoll.delete(tap);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn forward(&mut self, from: u8, length: usize) {
+        let frame = &self.frame[..length];
+        let mut left = self.switch.destinations(from, frame);
+        while left != 0 {
+            // At most 63, since a bit is set.
+            let to = left.trailing_zeros() as u8;
+            left &= left - 1;
+            if self.switch.decide(from, to) != Fate::Deliver {
+                continue;
+            }
+            match self.taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
+                Some(Ok(sent)) if sent == length => self.switch.delivered(from, to, length),
+                _ => self.switch.refused(from, to),
+            }
+        }
+    }
+}
+
+fn put(tap: impl AsFd, frame: &[u8]) -> Result<usize, Errno> {
+    loop {
+        match write(&tap, frame) {
+            Err(Errno::EINTR) => {}
+            other => return other,
+        }
+    }
+}
+
+fn known(port: u8) -> Result<(), String> {
+    if port < PORTS { Ok(()) } else { Err(format!("there is no port {port}: ports are 0 to {}", PORTS - 1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Datagram sockets stand for TAPs: they keep frames whole, and refuse when full.
+    use super::*;
+    use crate::proto::LinkCounter;
+    use std::os::unix::net::UnixDatagram;
+    use std::time::Duration;
+
+    struct Bench {
+        keeper: Channel,
+        nodes: Vec<UnixDatagram>,
+        thread: Option<std::thread::JoinHandle<io::Result<()>>>,
+    }
+
+    impl Bench {
+        fn new(ports: u8) -> Bench {
+            let (keeper, theirs) = Channel::pair().unwrap();
+            let thread = std::thread::spawn(move || Wire::with(theirs)?.run());
+            let mut bench = Bench { keeper, nodes: vec![], thread: Some(thread) };
+            for port in 0..ports {
+                let node = bench.plug(port);
+                bench.nodes.push(node);
+            }
+            bench
+        }
+
+        fn plug(&self, port: u8) -> UnixDatagram {
+            let (node, tap) = UnixDatagram::pair().unwrap();
+            tap.set_nonblocking(true).unwrap();
+            node.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            self.keeper.send_with(&ToWire::Plug { port }, &[tap.as_fd()]).unwrap();
+            drop(tap);
+            assert!(matches!(self.answer(), FromWire::Done { .. }));
+            node
+        }
+
+        fn answer(&self) -> FromWire {
+            self.keeper.receive_within(Duration::from_secs(5)).unwrap().unwrap()
+        }
+
+        fn ask(&self, message: ToWire) -> FromWire {
+            self.keeper.send(&message).unwrap();
+            self.answer()
+        }
+
+        fn send(&self, from: u8, to: u8, mark: u8) {
+            let mut frame = [0; 60];
+            frame[..6].copy_from_slice(&[2, 0, 10, 9, 0, to]);
+            frame[20] = mark;
+            self.nodes[usize::from(from)].send(&frame).unwrap();
+        }
+
+        fn mark(&self, at: u8) -> u8 {
+            let mut frame = [0; 100];
+            assert_eq!(self.nodes[usize::from(at)].recv(&mut frame).unwrap(), 60);
+            frame[20]
+        }
+
+        fn counters(&self, from: u8) -> Vec<LinkCounter> {
+            match self.ask(ToWire::Counters { from }) {
+                FromWire::Counters { links } => links,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        /// Waits until the link's counters say so.
+        fn await_count(&self, from: u8, to: u8, reached: impl Fn(&LinkCounter) -> bool) {
+            for _ in 0..5000 {
+                if self.counters(from).iter().any(|link| link.to == to && reached(link)) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            panic!("{:?}", self.counters(from));
+        }
+    }
+
+    impl Drop for Bench {
+        fn drop(&mut self) {
+            // The end of the keeper is the wire's.
+            let (other, _) = Channel::pair().unwrap();
+            self.keeper = other;
+            let ended = self.thread.take().unwrap().join();
+            if !std::thread::panicking() {
+                ended.unwrap().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn frames_arrive_and_are_counted() {
+        let bench = Bench::new(3);
+        bench.send(0, 1, 7);
+        assert_eq!(bench.mark(1), 7);
+        bench.send(1, 0, 8);
+        assert_eq!(bench.mark(0), 8);
+        let link = LinkCounter { to: 1, passed: 1, dropped: 0, bytes: 60, unasked: 0, cut: false };
+        assert_eq!(bench.counters(0), [link]);
+        assert_eq!(bench.counters(2), []);
+    }
+
+    #[test]
+    fn a_cut_stops_one_way_and_a_heal_lets_pass() {
+        let bench = Bench::new(2);
+        bench.ask(ToWire::SetCut { pairs: vec![(0, 1)], cut: true });
+        bench.send(0, 1, 1);
+        bench.await_count(0, 1, |link| link.dropped == 1 && link.cut);
+        bench.send(1, 0, 2);
+        assert_eq!(bench.mark(0), 2);
+        bench.ask(ToWire::SetCut { pairs: vec![(0, 1)], cut: false });
+        bench.send(0, 1, 3);
+        assert_eq!(bench.mark(1), 3);
+    }
+
+    #[test]
+    fn after_an_unplug_nothing_comes_in_or_out_until_a_new_cable() {
+        let mut bench = Bench::new(2);
+        bench.ask(ToWire::Unplug { ports: vec![1] });
+        bench.send(0, 1, 1);
+        bench.await_count(0, 1, |link| link.dropped == 1);
+        assert!(bench.nodes[1].send(&[0; 60]).is_err(), "the cable's other end is closed");
+        assert!(matches!(bench.ask(ToWire::Unplug { ports: vec![1] }), FromWire::Done { .. }));
+        bench.nodes[1] = bench.plug(1);
+        bench.send(0, 1, 2);
+        assert_eq!(bench.mark(1), 2);
+    }
+
+    #[test]
+    fn what_a_port_does_not_take_is_unasked_loss() {
+        let bench = Bench::new(2);
+        // Nobody reads: the socket that stands for a device fills.
+        for mark in 0..100 {
+            bench.send(0, 1, mark);
+        }
+        bench.await_count(0, 1, |link| link.unasked > 0 && link.unasked + link.passed == 100);
+    }
+
+    #[test]
+    fn nonsense_is_refused_and_changes_nothing() {
+        let bench = Bench::new(1);
+        let refused = |message| matches!(bench.ask(message), FromWire::Failed { .. });
+        assert!(refused(ToWire::Plug { port: 2 }));
+        assert!(refused(ToWire::Unplug { ports: vec![0, PORTS] }));
+        assert!(refused(ToWire::SetCut { pairs: vec![(0, 1), (PORTS, 0)], cut: true }));
+        assert!(refused(ToWire::Counters { from: 255 }));
+        assert_eq!(bench.counters(0), []);
+    }
+}
