@@ -36,7 +36,14 @@ impl Connection {
             .name("ground".into())
             .spawn(move || read(&reader.0, &reader.1, &events))
             .map_err(|error| not_a_harness(&error))?;
-        Ok((Connection { channel, waiting, next: Mutex::new(0) }, receiver))
+        Ok((
+            Connection {
+                channel,
+                waiting,
+                next: Mutex::new(0),
+            },
+            receiver,
+        ))
     }
 
     pub fn ask(&self, request: Request) -> Result<Answer, Error> {
@@ -46,12 +53,20 @@ impl Connection {
             let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
             let id = *next;
             *next += 1;
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
-            self.channel.send(&Asked { id, request }).map_err(|error| keeper_hangs(&what, &error))?;
+            self.waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(id, sender);
+            self.channel
+                .send(&Asked { id, request })
+                .map_err(|error| keeper_hangs(&what, &error))?;
             id
         };
         let answer = answer.recv_timeout(ANSWER_PATIENCE).map_err(|error| {
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            self.waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&id);
             keeper_hangs(&what, &error)
         })?;
         Ok(answer)

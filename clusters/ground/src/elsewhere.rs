@@ -10,7 +10,10 @@ use crate::request::{Answer, Request};
 fn linux_only() -> Error {
     Error {
         what: "making a ground for the nodes".into(),
-        why: format!("namespaces, TAP devices and FUSE as we need them are Linux's; this is {}", std::env::consts::OS),
+        why: format!(
+            "namespaces, TAP devices and FUSE as we need them are Linux's; this is {}",
+            std::env::consts::OS
+        ),
         next: "run it on Linux, in a virtual machine for one".into(),
         machine: true,
     }
@@ -34,7 +37,13 @@ pub fn act_as_owner() -> std::io::Result<()> {
 /// One line: this is not Linux.
 pub fn probe(_: &std::path::Path) -> Vec<Probe> {
     let Error { what, why, next, .. } = linux_only();
-    vec![Probe { name: "linux".into(), available: false, how: what, why_not: why, remedy: next }]
+    vec![Probe {
+        name: "linux".into(),
+        available: false,
+        how: what,
+        why_not: why,
+        remedy: next,
+    }]
 }
 
 /// A connection that cannot be.

@@ -21,7 +21,13 @@ impl Ground {
     /// keeper ends, this process ends with it.
     pub fn attach() -> Result<(Ground, Receiver<Event>), Error> {
         let (connection, events) = Connection::open()?;
-        Ok((Ground { connection: Arc::new(connection), nodes: Arc::default() }, events))
+        Ok((
+            Ground {
+                connection: Arc::new(connection),
+                nodes: Arc::default(),
+            },
+            events,
+        ))
     }
 
     /// Makes a node's folders and starts its disk; it has no power yet. The address it will have, in all its lives.
@@ -64,7 +70,10 @@ impl Ground {
 
     /// Cuts the power of nodes, all links before the first kill. Silent: no frame leaves after the cut.
     pub fn power_off(&self, nodes: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
-        match self.connection.ask(Request::PowerOff { nodes: nodes.to_vec(), fault })? {
+        match self.connection.ask(Request::PowerOff {
+            nodes: nodes.to_vec(),
+            fault,
+        })? {
             Answer::PowerCuts(cuts) => Ok(cuts),
             other => Err(other.unexpected()),
         }
@@ -73,7 +82,10 @@ impl Ground {
     /// Cuts or heals directed links `(from, to)`, all at one instant, which is returned. A cut outlives a loss of
     /// power of either end.
     pub fn set_cut(&self, pairs: &[(Port, Port)], cut: bool) -> Result<u64, Error> {
-        match self.connection.ask(Request::SetCut { pairs: pairs.to_vec(), cut })? {
+        match self.connection.ask(Request::SetCut {
+            pairs: pairs.to_vec(),
+            cut,
+        })? {
             Answer::CutSet { at_ns } => Ok(at_ns),
             other => Err(other.unexpected()),
         }
@@ -82,7 +94,9 @@ impl Ground {
     /// What went over each link that was ever used, or is cut.
     pub fn counters(&self) -> Result<Vec<LinkCount>, Error> {
         let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let ports = [Port::Clients, Port::Observer].into_iter().chain(nodes.into_iter().map(Port::Node));
+        let ports = [Port::Clients, Port::Observer]
+            .into_iter()
+            .chain(nodes.into_iter().map(Port::Node));
         let mut all = Vec::new();
         for from in ports {
             match self.connection.ask(Request::Counters { from })? {

@@ -37,18 +37,54 @@ pub mod proto;
 mod request;
 
 #[cfg(target_os = "linux")]
+mod linux {
+    pub use crate::dispatch::dispatch;
+    pub use crate::front::launch;
+    pub use crate::owner::act_as_owner;
+}
+
+#[cfg(target_os = "linux")]
 mod connection;
+#[cfg(target_os = "linux")]
+mod dispatch;
+#[cfg(target_os = "linux")]
+pub mod doctor;
+#[cfg(target_os = "linux")]
+mod front;
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod lacks;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod net;
+#[cfg(target_os = "linux")]
+mod owner;
+#[cfg(target_os = "linux")]
+pub mod packet;
+#[cfg(target_os = "linux")]
+mod spawn;
+#[cfg(target_os = "linux")]
+pub mod sys;
+
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 use elsewhere as connection;
-#[cfg(target_os = "linux")]
-pub mod packet;
-#[cfg(target_os = "linux")]
-pub mod sys;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as linux;
+/// What this machine allows.
+#[cfg(not(target_os = "linux"))]
+pub mod doctor {
+    pub use crate::elsewhere::probe;
+}
 
 pub use api::*;
 pub use handle::Ground;
+pub use linux::{act_as_owner, dispatch, launch};
 
 /// How long the harness may take to end by itself after the first interrupt.
 pub const GRACE: std::time::Duration = std::time::Duration::from_secs(5);

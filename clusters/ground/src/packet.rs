@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::socket::{self, AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr};
+use nix::sys::socket::{
+    self, AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -40,7 +42,10 @@ impl Channel {
     /// Both ends of a new socket, close-on-exec.
     pub fn pair() -> io::Result<(Channel, Channel)> {
         let flags = SockFlag::SOCK_CLOEXEC;
-        let (a, b) = sys::said("socketpair", socket::socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags))?;
+        let (a, b) = sys::said(
+            "socketpair",
+            socket::socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags),
+        )?;
         Ok((Channel(a), Channel(b)))
     }
 
@@ -75,7 +80,10 @@ impl Channel {
         if sys::writable(self, SEND_PATIENCE)? {
             Ok(())
         } else {
-            Err(io::Error::new(io::ErrorKind::TimedOut, "the other end has stopped reading"))
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the other end has stopped reading",
+            ))
         }
     }
 
@@ -86,7 +94,9 @@ impl Channel {
 
     /// Waits for the next message and the descriptors beside it (close-on-exec); `None` when the other end is gone.
     pub fn receive_with<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-        let Some(length) = self.next_length()? else { return Ok(None) };
+        let Some(length) = self.next_length()? else {
+            return Ok(None);
+        };
         let mut text = vec![0; length];
         let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
         let (read, descriptors) = {
@@ -121,7 +131,10 @@ impl Channel {
         if sys::readable(&[self.as_fd()], Some(within))?[0] {
             self.receive()
         } else {
-            Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {within:?}")))
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("no answer within {within:?}"),
+            ))
         }
     }
 }
@@ -132,7 +145,10 @@ fn owned(messages: impl Iterator<Item = ControlMessageOwned>) -> Vec<OwnedFd> {
         _ => None,
     });
     // SAFETY: the kernel has just put these descriptors into this process for this message; nobody else knows them.
-    rights.flatten().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect()
+    rights
+        .flatten()
+        .map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+        .collect()
 }
 
 #[cfg(test)]

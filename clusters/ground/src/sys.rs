@@ -21,12 +21,19 @@ pub fn said<T>(what: impl AsRef<str>, result: Result<T, impl Into<io::Error>>) -
 
 /// The result of a raw system call as a [`Result`].
 pub fn check(result: i64) -> Result<i64, Errno> {
-    if result < 0 { Err(Errno::last()) } else { Ok(result) }
+    if result < 0 {
+        Err(Errno::last())
+    } else {
+        Ok(result)
+    }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds: the one clock of all processes of a run.
 pub fn monotonic_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `now` is a valid timespec for the kernel to fill.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     // CLOCK_MONOTONIC begins at the machine's start and is never negative.
@@ -38,7 +45,10 @@ pub fn monotonic_ns() -> u64 {
 /// An error where descriptor 3 is not open: the role was started by hand, not by its parent.
 pub fn inherited_control() -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number is harmless whatever it is; it fails where it is not open.
-    said("control socket (descriptor 3)", check(unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) } as i64))?;
+    said(
+        "control socket (descriptor 3)",
+        check(unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) } as i64),
+    )?;
     // SAFETY: descriptor 3 is open and was put there for us by the parent; nothing else in this process owns it,
     // since a role calls this once, first thing.
     Ok(unsafe { OwnedFd::from_raw_fd(CONTROL) })
@@ -61,10 +71,17 @@ pub fn set_name(name: &str) {
 
 /// Asks for SIGKILL when the parent ends, and says whether it already has: `control` is at its end of file then.
 pub fn die_with_parent(control: &impl AsFd) -> io::Result<()> {
-    said("PR_SET_PDEATHSIG", nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL))?;
+    said(
+        "PR_SET_PDEATHSIG",
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL),
+    )?;
     let mut fds = [PollFd::new(control.as_fd(), PollFlags::empty())];
     let ended = nix::poll::poll(&mut fds, PollTimeout::ZERO).is_ok_and(|n| n > 0);
-    if ended { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
+    if ended {
+        Err(io::Error::other("the parent has ended"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Waits until one of `fds` is readable or at its end, or `within` has passed; which ones are.
@@ -86,7 +103,10 @@ pub fn readable(fds: &[BorrowedFd<'_>], within: Option<Duration>) -> io::Result<
             Ok(_) => break,
         }
     }
-    Ok(polled.iter().map(|fd| fd.revents().is_some_and(|events| !events.is_empty())).collect())
+    Ok(polled
+        .iter()
+        .map(|fd| fd.revents().is_some_and(|events| !events.is_empty()))
+        .collect())
 }
 
 /// From now on big buffers come from fresh, zeroed maps. glibc's sliding threshold would take a FUSE session's

@@ -1,0 +1,20 @@
+//! Which role this process is.
+
+use std::process::ExitCode;
+
+use crate::{doctor, init, keeper, sys};
+
+/// Runs the role that the first argument names, and gives its exit status: `__keeper`, `__init` or
+/// `__probe`. None where it is something else. Call it first thing in `main`.
+pub fn dispatch() -> Option<ExitCode> {
+    let role = std::env::args_os().nth(1)?;
+    let (name, main): (&str, fn() -> ExitCode) = match role.to_str()? {
+        "__keeper" => ("ackall-keeper", keeper::main),
+        "__init" => ("ackall-init", init::main),
+        "__probe" => ("ackall-probe", doctor::stage::main),
+        _ => return None,
+    };
+    // After an exec of /proc/self/exe it would be "exe".
+    sys::set_name(name);
+    Some(main())
+}

@@ -1,0 +1,216 @@
+//! Power on and power off.
+//!
+//! A power cut is silent where a kill is loud: a killed process's kernel closes its connections, a dead machine says
+//! nothing. So the order of a cut is: every link of every node to be cut first (that instant is the cut); then the
+//! disks, which acknowledge no sync from then on; then SIGKILL to the inits; only when every process is gone, what the
+//! disks have left. Power comes back in a new network namespace, in which no old connection can speak.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::children::Silence;
+use super::node::{DISK_PATIENCE, Life};
+use super::{Keeper, refused};
+use crate::api::{Error, Namespaces, PowerCut, PoweredOn};
+use crate::init::{Birth, FromInit, ToInit};
+use crate::proto::{DiskLoss, FromDisk, ToDisk, ToWire};
+use crate::spawn::{self, Child, Role};
+use crate::{lacks, net, sys};
+
+/// How long a node's init may take to make its network and mounts; 5 ms are usual.
+const BIRTH_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the processes of a killed node may take to be gone, before its disk lets go of the mount: a process in a
+/// file system's call that nobody answers does not die.
+const DEATH_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a disk may take to make what a cut leaves: it rewrites files.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(30);
+
+impl Keeper {
+    pub(super) fn power_on(&mut self, id: i32) -> Result<PoweredOn, Error> {
+        let what = format!("powering node {id} on");
+        let at = self.find(id, &what)?;
+        if self.nodes[at].life.is_some() {
+            return Err(refused(what, "it has power", "power it off first"));
+        }
+        let args = ["__init"];
+        let role = Role {
+            args: &args,
+            namespaces: spawn::NAMESPACES,
+            session: true,
+            stdin: false,
+            owner: None,
+        };
+        let init = spawn::spawn(&role).map_err(|error| lacks::cannot_spawn(&error))?;
+        let pid = init.pid;
+        // Until it lives, its death is no death of the run.
+        self.children.expect(pid);
+        let born = self.bring_up(at, &init);
+        if let Err(error) = born {
+            self.abandon(pid);
+            return Err(error);
+        }
+        if self.children.death(pid).is_some() {
+            self.children.forget(pid);
+            return Err(refused(what, "its init died at once", "see the harness's log"));
+        }
+        self.children.forget(pid);
+        self.nodes[at].life = Some(Life {
+            init,
+            namespaces: born?,
+        });
+        Ok(PoweredOn {
+            address: net::address(self.nodes[at].port),
+            at_ns: sys::monotonic_ns(),
+        })
+    }
+
+    /// Has the init make the node's own world, and connects that to the wire and to the disk.
+    fn bring_up(&mut self, at: usize, init: &Child) -> Result<Namespaces, Error> {
+        let spec = self.nodes[at].spec.clone();
+        let (id, port) = (spec.id, self.nodes[at].port);
+        let birth = Birth {
+            spec,
+            port,
+            run_dir: self.run_dir.clone(),
+        };
+        let answer = match init.channel.send(&ToInit::Birth(birth)) {
+            Ok(()) => self.await_answer(id, &init.channel, BIRTH_PATIENCE),
+            Err(error) => Err(Silence::Broken(error)),
+        };
+        let failed = |why: String| refused(format!("powering node {id} on"), why, "see the harness's log");
+        let (ready, descriptors) = answer.map_err(|silence| failed(format!("its init: {silence}")))?;
+        let mut namespaces = match ready {
+            FromInit::Ready(namespaces) => namespaces,
+            FromInit::Unborn(error) => return Err(error),
+            other => return Err(failed(format!("its init answered {other:?}"))),
+        };
+        // In its own eyes it is process 1.
+        namespaces.init = init.pid.as_raw();
+        let [tap, fuse]: [OwnedFd; 2] = descriptors
+            .try_into()
+            .map_err(|_| failed("its init sent no network and no disk".into()))?;
+        self.serve(at, fuse).map_err(failed)?;
+        self.plug(port, tap)?;
+        Ok(namespaces)
+    }
+
+    fn serve(&mut self, at: usize, fuse: OwnedFd) -> Result<(), String> {
+        let (id, channel) = (self.nodes[at].id(), self.nodes[at].disk.channel.clone());
+        channel
+            .send_with(&ToDisk::Serve, &[fuse.as_fd()])
+            .map_err(|error| error.to_string())?;
+        // The disk alone holds it from here on: its closing must abort the connection.
+        drop(fuse);
+        match self.await_answer(id, &channel, DISK_PATIENCE) {
+            Ok((FromDisk::Done { .. }, _)) => Ok(()),
+            Ok((FromDisk::Failed { why }, _)) => Err(why),
+            Ok((other, _)) => Err(format!("its disk answered {other:?}")),
+            Err(silence) => self.die(format!("{} hangs: {silence}", self.nodes[at].disk_name())),
+        }
+    }
+
+    /// Ends an init that did not come up.
+    fn abandon(&mut self, pid: Pid) {
+        if self.children.death(pid).is_none() {
+            // Not reaped, so the id is its own.
+            let _ = kill(pid, Signal::SIGKILL);
+            self.await_deaths(&[pid], DEATH_PATIENCE);
+        }
+        // One that lives on all the same is reaped when it dies, and belongs to nobody.
+        self.children.forget(pid);
+    }
+
+    pub(super) fn power_off(&mut self, ids: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
+        let what = format!("cutting the power of nodes {ids:?}");
+        let mut places = Vec::with_capacity(ids.len());
+        for id in ids {
+            let at = self.find(*id, &what)?;
+            if self.nodes[at].life.is_none() || places.contains(&at) {
+                return Err(refused(
+                    what,
+                    format!("node {id} has no power, or is named twice"),
+                    "power it on first",
+                ));
+            }
+            places.push(at);
+        }
+        let ports = places.iter().map(|at| self.nodes[*at].port).collect();
+        let cut_at_ns = self.wire_done(&what, &ToWire::Unplug { ports })?;
+        for at in &places {
+            self.disk_off(*at, &ToDisk::PowerOff);
+        }
+        let dead_at_ns = self.kill_nodes(&places);
+        let mut cuts = Vec::with_capacity(places.len());
+        for (at, dead_at_ns) in places.into_iter().zip(dead_at_ns) {
+            self.nodes[at].life = None;
+            let loss = self.settle(at, fault)?;
+            cuts.push(PowerCut {
+                node: self.nodes[at].id(),
+                cut_at_ns,
+                dead_at_ns,
+                loss,
+            });
+        }
+        Ok(cuts)
+    }
+
+    /// Kills nodes whole, and waits until each of their processes is gone; when that was.
+    fn kill_nodes(&mut self, places: &[usize]) -> Vec<u64> {
+        let pids: Vec<Pid> = places.iter().map(|at| self.nodes[*at].init_pid()).collect();
+        for pid in &pids {
+            self.children.expect(*pid);
+            // Not reaped, so the id is its own; one that is dying already is what we want.
+            let _ = kill(*pid, Signal::SIGKILL);
+        }
+        self.await_deaths(&pids, DEATH_PATIENCE);
+        for at in places {
+            // Someone hangs in a call of the file system: let the kernel fail all of them.
+            if self.children.death(self.nodes[*at].init_pid()).is_none() {
+                self.disk_off(*at, &ToDisk::Abort);
+            }
+        }
+        self.await_deaths(&pids, DEATH_PATIENCE);
+        let mut deaths = Vec::with_capacity(pids.len());
+        for (at, pid) in places.iter().zip(pids) {
+            let Some(death) = self.children.death(pid) else {
+                self.die(format!("node {} does not end on SIGKILL", self.nodes[*at].id()));
+            };
+            self.children.forget(pid);
+            deaths.push(death);
+        }
+        deaths
+    }
+
+    fn await_deaths(&mut self, pids: &[Pid], within: Duration) {
+        let deadline = Instant::now() + within;
+        while pids.iter().any(|pid| self.children.death(*pid).is_none()) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            self.watch(&[], Some(left));
+        }
+    }
+
+    fn disk_off(&mut self, at: usize, order: &ToDisk) {
+        match self.ask_disk(at, order, DISK_PATIENCE) {
+            FromDisk::Done { .. } => {}
+            other => self.die(format!(
+                "{} answers {order:?} with {other:?}",
+                self.nodes[at].disk_name()
+            )),
+        }
+    }
+
+    fn settle(&mut self, at: usize, fault: u64) -> Result<DiskLoss, Error> {
+        let what = format!("making what the cut leaves on {}", self.nodes[at].disk_name());
+        match self.ask_disk(at, &ToDisk::Settle { fault }, SETTLE_PATIENCE) {
+            FromDisk::Loss(loss) => Ok(loss),
+            FromDisk::Failed { why } => Err(refused(what, why, "has the run's folder room?")),
+            other => self.die(format!("{} answers {other:?}", self.nodes[at].disk_name())),
+        }
+    }
+}
