@@ -58,13 +58,21 @@ impl DiskProcess {
         let wake = SigAction::new(SigHandler::Handler(awake), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler does nothing.
         sys::said("sigaction", unsafe { sigaction(WAKE, &wake) })?;
-        Ok(DiskProcess { keeper: Arc::new(keeper), disk: None, serving: None })
+        Ok(DiskProcess {
+            keeper: Arc::new(keeper),
+            disk: None,
+            serving: None,
+        })
     }
 
     /// Answers one message; false when the keeper is gone.
     fn answer(&mut self) -> io::Result<bool> {
-        let Some((message, descriptors)) = self.keeper.receive_with::<ToDisk>()? else { return Ok(false) };
-        let answer = self.obey(message, descriptors).unwrap_or_else(|why| FromDisk::Failed { why });
+        let Some((message, descriptors)) = self.keeper.receive_with::<ToDisk>()? else {
+            return Ok(false);
+        };
+        let answer = self
+            .obey(message, descriptors)
+            .unwrap_or_else(|why| FromDisk::Failed { why });
         match self.keeper.send(&answer) {
             Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             sent => sent.map(|()| true),
@@ -80,11 +88,15 @@ impl DiskProcess {
             ToDisk::Settle { fault } => return self.settle(fault).map(FromDisk::Loss),
             ToDisk::Stats => return self.stats().map(FromDisk::Stats),
         }
-        Ok(FromDisk::Done { at_ns: sys::monotonic_ns() })
+        Ok(FromDisk::Done {
+            at_ns: sys::monotonic_ns(),
+        })
     }
 
     fn disk(&self) -> Result<&Arc<Disk>, String> {
-        self.disk.as_ref().ok_or_else(|| "the disk is not open; open it first".into())
+        self.disk
+            .as_ref()
+            .ok_or_else(|| "the disk is not open; open it first".into())
     }
 
     fn open(&mut self, paths: DiskPaths) -> Result<(), String> {
@@ -95,7 +107,9 @@ impl DiskProcess {
         let report = move |trouble: disk::Trouble| {
             // Once is enough: the run ends. A keeper that is gone ends us as well.
             if !told.swap(true, Ordering::Relaxed) {
-                let _ = keeper.send(&FromDisk::Full { why: trouble.to_string() });
+                let _ = keeper.send(&FromDisk::Full {
+                    why: trouble.to_string(),
+                });
             }
         };
         self.disk = Some(Disk::open(paths, Profile::Ext4, report).map_err(|why| why.to_string())?);
@@ -103,7 +117,10 @@ impl DiskProcess {
     }
 
     fn serve(&mut self, descriptors: Vec<OwnedFd>) -> Result<(), String> {
-        let device = descriptors.into_iter().next().ok_or("serving without a FUSE device beside the message")?;
+        let device = descriptors
+            .into_iter()
+            .next()
+            .ok_or("serving without a FUSE device beside the message")?;
         self.await_end(Duration::ZERO)?;
         let device = out_of_the_way(device).map_err(|why| format!("moving the FUSE device up: {why}"))?;
         let number = device.as_raw_fd();
@@ -114,14 +131,18 @@ impl DiskProcess {
 
     /// Waits for the session's end.
     fn await_end(&mut self, limit: Duration) -> Result<(), String> {
-        let Some((serving, _)) = &self.serving else { return Ok(()) };
+        let Some((serving, _)) = &self.serving else {
+            return Ok(());
+        };
         match serving.join_within(limit) {
             // How it ended does not matter: the kernel has dropped the mount, or been made to.
             Some(_) => {
                 self.serving = None;
                 Ok(())
             }
-            None => Err(format!("the disk is still mounted after {limit:?}; is a process of the node still there?")),
+            None => Err(format!(
+                "the disk is still mounted after {limit:?}; is a process of the node still there?"
+            )),
         }
     }
 
@@ -134,7 +155,9 @@ impl DiskProcess {
         if self.await_end(Duration::ZERO).is_ok() {
             return Ok(());
         }
-        let Some((_, device)) = self.serving else { return Ok(()) };
+        let Some((_, device)) = self.serving else {
+            return Ok(());
+        };
         let nothing = File::open("/dev/null").map_err(|why| format!("/dev/null: {why}"))?;
         // SAFETY: `device` is the session's own descriptor, open until it ends; nobody else has that number.
         let put = sys::check(unsafe { libc::dup3(nothing.as_raw_fd(), device, libc::O_CLOEXEC) } as i64);
@@ -152,14 +175,26 @@ impl DiskProcess {
 
     fn settle(&mut self, fault: u64) -> Result<DiskLoss, String> {
         self.await_end(MOUNT_PATIENCE)?;
-        let loss = self.disk()?.settle(fault, Remainder::OnlySynced).map_err(|why| why.to_string())?;
+        let loss = self
+            .disk()?
+            .settle(fault, Remainder::OnlySynced)
+            .map_err(|why| why.to_string())?;
         // Whose records they were, the harness reads from the lost bytes; the disk knows files alone.
-        Ok(DiskLoss { bytes: loss.bytes, files: loss.files, kept: 0, records: Vec::new() })
+        Ok(DiskLoss {
+            bytes: loss.bytes,
+            files: loss.files,
+            kept: 0,
+            records: Vec::new(),
+        })
     }
 
     fn stats(&self) -> Result<DiskStats, String> {
         let stats = self.disk()?.stats();
-        Ok(DiskStats { written: stats.bytes_written, syncs: stats.fsyncs, unsynced: stats.unsynced_bytes })
+        Ok(DiskStats {
+            written: stats.bytes_written,
+            syncs: stats.fsyncs,
+            unsynced: stats.unsynced_bytes,
+        })
     }
 }
 
@@ -173,10 +208,15 @@ fn out_of_the_way(device: OwnedFd) -> nix::Result<OwnedFd> {
 
 /// Interrupts the reads of the server's threads. One that is not reading takes no harm.
 fn wake_server() {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
+        return;
+    };
     for thread in threads.flatten() {
         let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
-        let id = thread.file_name().to_str().and_then(|id| id.parse::<libc::pid_t>().ok());
+        let id = thread
+            .file_name()
+            .to_str()
+            .and_then(|id| id.parse::<libc::pid_t>().ok());
         if let (SERVER_THREAD, Some(id)) = (name.trim(), id) {
             // SAFETY: a signal to a thread of this process, handled by `awake`.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, WAKE as libc::c_int) };
@@ -209,7 +249,11 @@ mod tests {
                 while process.answer()? {}
                 Ok(())
             });
-            Bench { keeper: Some(keeper), home, thread: Some(thread) }
+            Bench {
+                keeper: Some(keeper),
+                home,
+                thread: Some(thread),
+            }
         }
 
         fn keeper(&self) -> &Channel {
@@ -218,7 +262,10 @@ mod tests {
 
         fn ask(&self, message: ToDisk) -> FromDisk {
             self.keeper().send(&message).unwrap();
-            self.keeper().receive_within(Duration::from_secs(5)).unwrap().unwrap()
+            self.keeper()
+                .receive_within(Duration::from_secs(5))
+                .unwrap()
+                .unwrap()
         }
 
         fn done(&self, message: ToDisk) {
@@ -234,7 +281,10 @@ mod tests {
         }
 
         fn open(&self) {
-            self.done(ToDisk::Open { node: 1, home: self.home.clone() });
+            self.done(ToDisk::Open {
+                node: 1,
+                home: self.home.clone(),
+            });
         }
 
         /// Mounts and serves, for the length of `user`, in a mount namespace of a thread's own.
@@ -248,8 +298,17 @@ mod tests {
                     let device = device.expect("/dev/fuse: `modprobe fuse`, or `mknod /dev/fuse c 10 229`");
                     let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
                     let at = self.home.join("mount");
-                    mount(Some("disk"), &at, Some("fuse"), MsFlags::empty(), Some(options.as_str())).unwrap();
-                    self.keeper().send_with(&ToDisk::Serve, &[device.as_fd()]).unwrap();
+                    mount(
+                        Some("disk"),
+                        &at,
+                        Some("fuse"),
+                        MsFlags::empty(),
+                        Some(options.as_str()),
+                    )
+                    .unwrap();
+                    self.keeper()
+                        .send_with(&ToDisk::Serve, &[device.as_fd()])
+                        .unwrap();
                     drop(device);
                     let answer: FromDisk = self.keeper().receive().unwrap().unwrap();
                     assert!(matches!(answer, FromDisk::Done { .. }), "{answer:?}");
@@ -276,12 +335,18 @@ mod tests {
         let bench = Bench::new("order");
         assert!(bench.refused(ToDisk::Stats).contains("not open"));
         bench.open();
-        bench.refused(ToDisk::Open { node: 1, home: bench.home.clone() });
+        bench.refused(ToDisk::Open {
+            node: 1,
+            home: bench.home.clone(),
+        });
         bench.refused(ToDisk::Serve);
         assert!(bench.refused(ToDisk::Settle { fault: 1 }).contains("power is on"));
         bench.refused(ToDisk::Abort);
         bench.done(ToDisk::PowerOff);
-        assert_eq!(bench.ask(ToDisk::Settle { fault: 1 }), FromDisk::Loss(DiskLoss::default()));
+        assert_eq!(
+            bench.ask(ToDisk::Settle { fault: 1 }),
+            FromDisk::Loss(DiskLoss::default())
+        );
         assert_eq!(bench.ask(ToDisk::Stats), FromDisk::Stats(DiskStats::default()));
     }
 
@@ -294,13 +359,23 @@ mod tests {
             File::open(at.join("kept")).unwrap().sync_all().unwrap();
             std::fs::write(at.join("lost"), b"lost!").unwrap();
             bench.done(ToDisk::PowerOff);
-            assert!(bench.refused(ToDisk::Settle { fault: 4 }).contains("still mounted"));
+            assert!(
+                bench
+                    .refused(ToDisk::Settle { fault: 4 })
+                    .contains("still mounted")
+            );
         });
-        let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 4 }) else { panic!() };
+        let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 4 }) else {
+            panic!()
+        };
         assert_eq!((loss.bytes, loss.files), (5, 1));
         assert_eq!(
             bench.ask(ToDisk::Stats),
-            FromDisk::Stats(DiskStats { written: 9, syncs: 1, unsynced: 0 })
+            FromDisk::Stats(DiskStats {
+                written: 9,
+                syncs: 1,
+                unsynced: 0
+            })
         );
         bench.mounted(|at| {
             assert_eq!(std::fs::read(at.join("kept")).unwrap(), b"kept");
@@ -318,7 +393,9 @@ mod tests {
             bench.done(ToDisk::Abort);
             let error = std::fs::metadata(at.join("other")).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ENOTCONN));
-            let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 5 }) else { panic!() };
+            let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 5 }) else {
+                panic!()
+            };
             assert_eq!((loss.bytes, loss.files), (4, 1));
         });
     }

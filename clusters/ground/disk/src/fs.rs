@@ -1,5 +1,6 @@
 //! The FUSE server: requests in, the model asked, answers out. Write-through: every write call arrives at once,
-//! and only pages of shared mappings arrive late. One thread serves; answers are sent with no lock held.
+//! and only pages of shared mappings arrive late. One thread serves; answers are sent with no lock of
+//! the model held.
 use crate::disk::Disk;
 use crate::model::{Attr, Entry, Writer, allocation, special};
 use fuser::*;

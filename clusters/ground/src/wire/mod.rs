@@ -46,16 +46,28 @@ struct Wire {
 
 impl Wire {
     fn new() -> io::Result<Wire> {
-        let keeper = sys::said("this role is started by the keeper, not by hand", Channel::inherited())?;
+        let keeper = sys::said(
+            "this role is started by the keeper, not by hand",
+            Channel::inherited(),
+        )?;
         sys::die_with_parent(&keeper)?;
         Wire::with(keeper)
     }
 
     fn with(keeper: Channel) -> io::Result<Wire> {
         let epoll = sys::said("epoll", Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC))?;
-        sys::said("epoll on the control socket", epoll.add(&keeper, EpollEvent::new(EpollFlags::EPOLLIN, KEEPER)))?;
+        sys::said(
+            "epoll on the control socket",
+            epoll.add(&keeper, EpollEvent::new(EpollFlags::EPOLLIN, KEEPER)),
+        )?;
         let taps = (0..PORTS).map(|_| None).collect();
-        Ok(Wire { keeper, epoll, taps, switch: Switch::new(), frame: vec![0; LONGEST_FRAME] })
+        Ok(Wire {
+            keeper,
+            epoll,
+            taps,
+            switch: Switch::new(),
+            frame: vec![0; LONGEST_FRAME],
+        })
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -78,7 +90,9 @@ impl Wire {
 
     /// Answers one message; false when the keeper is gone.
     fn answer(&mut self) -> io::Result<bool> {
-        let Some((message, descriptors)) = self.keeper.receive_with::<ToWire>()? else { return Ok(false) };
+        let Some((message, descriptors)) = self.keeper.receive_with::<ToWire>()? else {
+            return Ok(false);
+        };
         let answer = match self.obey(message, descriptors) {
             Ok(answer) => answer,
             Err(why) => FromWire::Failed { why },
@@ -93,7 +107,10 @@ impl Wire {
         match message {
             ToWire::Plug { port } => {
                 known(port)?;
-                let tap = descriptors.into_iter().next().ok_or("plugging in without a TAP beside the message")?;
+                let tap = descriptors
+                    .into_iter()
+                    .next()
+                    .ok_or("plugging in without a TAP beside the message")?;
                 self.plug(port, tap)?;
             }
             ToWire::Unplug { ports } => {
@@ -101,21 +118,31 @@ impl Wire {
                 ports.into_iter().for_each(|port| self.unplug(port));
             }
             ToWire::SetCut { pairs, cut } => {
-                pairs.iter().try_for_each(|(from, to)| known(*from).and(known(*to)))?;
-                pairs.into_iter().for_each(|(from, to)| self.switch.set_cut(from, to, cut));
+                pairs
+                    .iter()
+                    .try_for_each(|(from, to)| known(*from).and(known(*to)))?;
+                pairs
+                    .into_iter()
+                    .for_each(|(from, to)| self.switch.set_cut(from, to, cut));
             }
             ToWire::Counters { from } => {
                 known(from)?;
-                return Ok(FromWire::Counters { links: self.switch.counters(from) });
+                return Ok(FromWire::Counters {
+                    links: self.switch.counters(from),
+                });
             }
         }
-        Ok(FromWire::Done { at_ns: sys::monotonic_ns() })
+        Ok(FromWire::Done {
+            at_ns: sys::monotonic_ns(),
+        })
     }
 
     fn plug(&mut self, port: u8, tap: OwnedFd) -> Result<(), String> {
         self.unplug(port);
         let event = EpollEvent::new(EpollFlags::EPOLLIN, u64::from(port));
-        self.epoll.add(&tap, event).map_err(|why| format!("epoll on the TAP of port {port}: {why}"))?;
+        self.epoll
+            .add(&tap, event)
+            .map_err(|why| format!("epoll on the TAP of port {port}: {why}"))?;
         self.taps[usize::from(port)] = Some(tap);
         self.switch.plug(port);
         Ok(())
@@ -132,7 +159,9 @@ impl Wire {
     /// Carries what is waiting at a port.
     fn carry(&mut self, from: u8) {
         for _ in 0..FRAMES_A_TURN {
-            let Some(tap) = &self.taps[usize::from(from)] else { return };
+            let Some(tap) = &self.taps[usize::from(from)] else {
+                return;
+            };
             match read(tap, &mut self.frame) {
                 Ok(length) => self.forward(from, length),
                 Err(Errno::EAGAIN) => return,
@@ -174,7 +203,11 @@ fn put(tap: impl AsFd, frame: &[u8]) -> Result<usize, Errno> {
 }
 
 fn known(port: u8) -> Result<(), String> {
-    if port < PORTS { Ok(()) } else { Err(format!("there is no port {port}: ports are 0 to {}", PORTS - 1)) }
+    if port < PORTS {
+        Ok(())
+    } else {
+        Err(format!("there is no port {port}: ports are 0 to {}", PORTS - 1))
+    }
 }
 
 #[cfg(test)]
@@ -195,7 +228,11 @@ mod tests {
         fn new(ports: u8) -> Bench {
             let (keeper, theirs) = Channel::pair().unwrap();
             let thread = std::thread::spawn(move || Wire::with(theirs)?.run());
-            let mut bench = Bench { keeper, nodes: vec![], thread: Some(thread) };
+            let mut bench = Bench {
+                keeper,
+                nodes: vec![],
+                thread: Some(thread),
+            };
             for port in 0..ports {
                 let node = bench.plug(port);
                 bench.nodes.push(node);
@@ -207,14 +244,19 @@ mod tests {
             let (node, tap) = UnixDatagram::pair().unwrap();
             tap.set_nonblocking(true).unwrap();
             node.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-            self.keeper.send_with(&ToWire::Plug { port }, &[tap.as_fd()]).unwrap();
+            self.keeper
+                .send_with(&ToWire::Plug { port }, &[tap.as_fd()])
+                .unwrap();
             drop(tap);
             assert!(matches!(self.answer(), FromWire::Done { .. }));
             node
         }
 
         fn answer(&self) -> FromWire {
-            self.keeper.receive_within(Duration::from_secs(5)).unwrap().unwrap()
+            self.keeper
+                .receive_within(Duration::from_secs(5))
+                .unwrap()
+                .unwrap()
         }
 
         fn ask(&self, message: ToWire) -> FromWire {
@@ -245,7 +287,11 @@ mod tests {
         /// Waits until the link's counters say so.
         fn await_count(&self, from: u8, to: u8, reached: impl Fn(&LinkCounter) -> bool) {
             for _ in 0..5000 {
-                if self.counters(from).iter().any(|link| link.to == to && reached(link)) {
+                if self
+                    .counters(from)
+                    .iter()
+                    .any(|link| link.to == to && reached(link))
+                {
                     return;
                 }
                 std::thread::sleep(Duration::from_millis(1));
@@ -273,7 +319,14 @@ mod tests {
         assert_eq!(bench.mark(1), 7);
         bench.send(1, 0, 8);
         assert_eq!(bench.mark(0), 8);
-        let link = LinkCounter { to: 1, passed: 1, dropped: 0, bytes: 60, unasked: 0, cut: false };
+        let link = LinkCounter {
+            to: 1,
+            passed: 1,
+            dropped: 0,
+            bytes: 60,
+            unasked: 0,
+            cut: false,
+        };
         assert_eq!(bench.counters(0), [link]);
         assert_eq!(bench.counters(2), []);
     }
@@ -281,12 +334,18 @@ mod tests {
     #[test]
     fn a_cut_stops_one_way_and_a_heal_lets_pass() {
         let bench = Bench::new(2);
-        bench.ask(ToWire::SetCut { pairs: vec![(0, 1)], cut: true });
+        bench.ask(ToWire::SetCut {
+            pairs: vec![(0, 1)],
+            cut: true,
+        });
         bench.send(0, 1, 1);
         bench.await_count(0, 1, |link| link.dropped == 1 && link.cut);
         bench.send(1, 0, 2);
         assert_eq!(bench.mark(0), 2);
-        bench.ask(ToWire::SetCut { pairs: vec![(0, 1)], cut: false });
+        bench.ask(ToWire::SetCut {
+            pairs: vec![(0, 1)],
+            cut: false,
+        });
         bench.send(0, 1, 3);
         assert_eq!(bench.mark(1), 3);
     }
@@ -297,8 +356,14 @@ mod tests {
         bench.ask(ToWire::Unplug { ports: vec![1] });
         bench.send(0, 1, 1);
         bench.await_count(0, 1, |link| link.dropped == 1);
-        assert!(bench.nodes[1].send(&[0; 60]).is_err(), "the cable's other end is closed");
-        assert!(matches!(bench.ask(ToWire::Unplug { ports: vec![1] }), FromWire::Done { .. }));
+        assert!(
+            bench.nodes[1].send(&[0; 60]).is_err(),
+            "the cable's other end is closed"
+        );
+        assert!(matches!(
+            bench.ask(ToWire::Unplug { ports: vec![1] }),
+            FromWire::Done { .. }
+        ));
         bench.nodes[1] = bench.plug(1);
         bench.send(0, 1, 2);
         assert_eq!(bench.mark(1), 2);
@@ -308,10 +373,13 @@ mod tests {
     fn what_a_port_does_not_take_is_unasked_loss() {
         let bench = Bench::new(2);
         // Nobody reads: the socket that stands for a device fills.
-        for mark in 0..100 {
-            bench.send(0, 1, mark);
+        const FRAMES: u64 = 5000;
+        for _ in 0..FRAMES {
+            bench.send(0, 1, 0);
         }
-        bench.await_count(0, 1, |link| link.unasked > 0 && link.unasked + link.passed == 100);
+        bench.await_count(0, 1, |link| {
+            link.unasked > 0 && link.unasked + link.passed == FRAMES
+        });
     }
 
     #[test]
@@ -319,8 +387,13 @@ mod tests {
         let bench = Bench::new(1);
         let refused = |message| matches!(bench.ask(message), FromWire::Failed { .. });
         assert!(refused(ToWire::Plug { port: 2 }));
-        assert!(refused(ToWire::Unplug { ports: vec![0, PORTS] }));
-        assert!(refused(ToWire::SetCut { pairs: vec![(0, 1), (PORTS, 0)], cut: true }));
+        assert!(refused(ToWire::Unplug {
+            ports: vec![0, PORTS]
+        }));
+        assert!(refused(ToWire::SetCut {
+            pairs: vec![(0, 1), (PORTS, 0)],
+            cut: true
+        }));
         assert!(refused(ToWire::Counters { from: 255 }));
         assert_eq!(bench.counters(0), []);
     }

@@ -41,7 +41,14 @@ impl Link {
     }
 
     fn is_new(&self) -> bool {
-        let Link { cut, passed, bytes: _, dropped_by_cut, dropped_without_cable, unasked } = *self;
+        let Link {
+            cut,
+            passed,
+            bytes: _,
+            dropped_by_cut,
+            dropped_without_cable,
+            unasked,
+        } = *self;
         !cut && passed + dropped_by_cut + dropped_without_cable + unasked == 0
     }
 }
@@ -55,7 +62,10 @@ pub struct Switch {
 
 impl Switch {
     pub fn new() -> Switch {
-        Switch { links: vec![Link::default(); usize::from(PORTS) * usize::from(PORTS)], cables: 0 }
+        Switch {
+            links: vec![Link::default(); usize::from(PORTS) * usize::from(PORTS)],
+            cables: 0,
+        }
     }
 
     pub fn plug(&mut self, port: u8) {
@@ -185,7 +195,10 @@ mod tests {
     fn a_cut_is_one_way_and_heals() {
         let mut switch = with_ports(&[0, 1]);
         switch.set_cut(0, 1, true);
-        assert_eq!((switch.decide(0, 1), switch.decide(1, 0)), (Fate::Drop, Fate::Deliver));
+        assert_eq!(
+            (switch.decide(0, 1), switch.decide(1, 0)),
+            (Fate::Drop, Fate::Deliver)
+        );
         switch.set_cut(0, 1, false);
         assert_eq!(switch.decide(0, 1), Fate::Deliver);
     }
@@ -219,13 +232,35 @@ mod tests {
         switch.set_cut(0, 2, true);
         switch.decide(0, 2);
         switch.decide(0, 3);
-        let none = LinkCounter { to: 0, passed: 0, dropped: 0, bytes: 0, unasked: 0, cut: false };
+        let none = LinkCounter {
+            to: 0,
+            passed: 0,
+            dropped: 0,
+            bytes: 0,
+            unasked: 0,
+            cut: false,
+        };
         assert_eq!(
             switch.counters(0),
             [
-                LinkCounter { to: 1, passed: 2, bytes: 100, unasked: 1, ..none },
-                LinkCounter { to: 2, dropped: 1, cut: true, ..none },
-                LinkCounter { to: 3, dropped: 1, ..none },
+                LinkCounter {
+                    to: 1,
+                    passed: 2,
+                    bytes: 100,
+                    unasked: 1,
+                    ..none
+                },
+                LinkCounter {
+                    to: 2,
+                    dropped: 1,
+                    cut: true,
+                    ..none
+                },
+                LinkCounter {
+                    to: 3,
+                    dropped: 1,
+                    ..none
+                },
             ]
         );
         assert_eq!(switch.counters(1), []);

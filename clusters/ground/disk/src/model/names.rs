@@ -480,6 +480,9 @@ impl Model {
     /// Changes a mode. Attributes count as durable at once.
     pub fn set_mode(&mut self, ino: u64, mode: u32) -> Result<(), Errno> {
         self.powered()?;
+        if self.attr(ino)?.meta.is_symlink() {
+            return Err(Errno::EOPNOTSUPP); // Linux knows no modes of symlinks; the call would follow it.
+        }
         fs::set_permissions(self.path(ino)?, Permissions::from_mode(mode & 0o7777)).map_err(errno)
     }
 
