@@ -2,14 +2,16 @@
 
 use std::process::ExitCode;
 
-use crate::{doctor, init, keeper, sys};
+use crate::{disk_process, doctor, init, keeper, owner, sys, wire};
 
-/// Runs the role that the first argument names, and gives its exit status: `__keeper`, `__init` or
-/// `__probe`. None where it is something else. Call it first thing in `main`.
+/// Runs the role that the first argument names, and gives its exit status: `__keeper`, `__wire`,
+/// `__disk`, `__init` or `__probe`. None where it is something else. Call it first thing in `main`.
 pub fn dispatch() -> Option<ExitCode> {
     let role = std::env::args_os().nth(1)?;
     let (name, main): (&str, fn() -> ExitCode) = match role.to_str()? {
         "__keeper" => ("ackall-keeper", keeper::main),
+        "__wire" => ("ackall-wire", wire::main),
+        "__disk" => ("ackall-disk", disk),
         "__init" => ("ackall-init", init::main),
         "__probe" => ("ackall-probe", doctor::stage::main),
         _ => return None,
@@ -17,4 +19,16 @@ pub fn dispatch() -> Option<ExitCode> {
     // After an exec of /proc/self/exe it would be "exe".
     sys::set_name(name);
     Some(main())
+}
+
+/// A disk needs no rights but its owner's: what it makes on the host belongs to them.
+fn disk() -> ExitCode {
+    sys::big_buffers_by_mmap();
+    // The kernel has applied the node's own umask before FUSE asks the disk.
+    nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+    if let Err(error) = owner::act_as_owner() {
+        eprintln!("a disk cannot act as its owner: {error}");
+        return ExitCode::FAILURE;
+    }
+    disk_process::main()
 }

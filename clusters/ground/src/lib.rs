@@ -46,6 +46,8 @@ mod linux {
 #[cfg(target_os = "linux")]
 mod connection;
 #[cfg(target_os = "linux")]
+mod disk_process;
+#[cfg(target_os = "linux")]
 mod dispatch;
 #[cfg(target_os = "linux")]
 pub mod doctor;
@@ -69,6 +71,8 @@ pub mod packet;
 mod spawn;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+mod wire;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;

@@ -45,10 +45,8 @@ pub fn monotonic_ns() -> u64 {
 /// An error where descriptor 3 is not open: the role was started by hand, not by its parent.
 pub fn inherited_control() -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number is harmless whatever it is; it fails where it is not open.
-    said(
-        "control socket (descriptor 3)",
-        check(unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) } as i64),
-    )?;
+    let marked = unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) };
+    said("control socket (descriptor 3)", check(marked.into()))?;
     // SAFETY: descriptor 3 is open and was put there for us by the parent; nothing else in this process owns it,
     // since a role calls this once, first thing.
     Ok(unsafe { OwnedFd::from_raw_fd(CONTROL) })
