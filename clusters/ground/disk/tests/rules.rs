@@ -408,3 +408,20 @@ fn names_that_are_no_names_are_refused() {
     }
     assert_eq!(b.model.read(99, 0, 1), Err(Errno::ESTALE));
 }
+
+#[test]
+fn a_truncation_that_a_write_back_overtook_takes_nothing_later() {
+    // Room for one file without pre-images: a truncation, and a second file, force write-backs.
+    let mut b = with(Limits {
+        memory: 330,
+        names: 100,
+    });
+    let a = b.durable("a", &[1; 5000]);
+    b.model.set_length(START, a, 100).unwrap();
+    b.write(a, 100, &[2; 4900]);
+    let other = b.create("other");
+    b.write(other, 0, b"forces a");
+    b.write(a, 5000, b"not synced");
+    b.cut(START + Duration::from_secs(5));
+    assert_eq!(b.content("a").unwrap().len(), 5000);
+}
