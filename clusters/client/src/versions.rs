@@ -31,7 +31,8 @@ impl fmt::Display for VersionRange {
 pub struct FeatureRange {
     /// The lowest level the server supports.
     pub supported_min: i16,
-    /// The highest level the server supports.
+    /// The highest level the server supports; 0 also where it does not say (Apache Kafka leaves features out
+    /// here whose lowest level is 0, for this version of the call).
     pub supported_max: i16,
     /// The finalised level; 0 where none is finalised.
     pub finalised: i16,

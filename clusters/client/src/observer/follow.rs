@@ -1,5 +1,6 @@
 //! Following the metadata log.
 
+use super::decode::decode;
 use super::image::Image;
 use super::quorum::{Claim, Quorum};
 use super::{ATTEMPT_LIMIT, ClusterView, FETCH_WAIT, METADATA_TOPIC, ObserverError};
@@ -246,9 +247,9 @@ impl Follower {
                 log_offset: offset,
                 batch: batch.base_offset,
             };
-            let value = value.unwrap_or_default();
-            let bodies = self.image.apply(&value, place);
-            seen.extend(bodies.map_err(|why| ObserverError::Record { offset, why })?);
+            let change = decode(&value.unwrap_or_default());
+            let told = change.and_then(|change| self.image.apply(change, place));
+            seen.extend(told.map_err(|why| ObserverError::Record { offset, why })?);
         }
         for body in &seen {
             self.recorder

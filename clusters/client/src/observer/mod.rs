@@ -7,6 +7,8 @@
 //!
 //! It does not read snapshots: it must start before the cluster writes its first.
 
+mod change;
+mod decode;
 mod follow;
 mod image;
 mod quorum;
