@@ -3,6 +3,7 @@
 mod calls;
 mod failures;
 mod leaders;
+mod observer;
 
 use crate::calls::TopicRef;
 use crate::fake::Fake;
