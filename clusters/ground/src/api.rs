@@ -182,7 +182,8 @@ pub struct LinkCount {
     pub cut: bool,
 }
 
-/// A node's namespaces, by inode number, to tell one life of a node from another.
+/// A node's namespaces, by inode number. A number tells apart what is there at one time; the kernel may give it out
+/// again to the node's next life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Namespaces {
     /// Processes.
@@ -193,6 +194,8 @@ pub struct Namespaces {
     pub net: u64,
     /// Host name.
     pub uts: u64,
+    /// The network namespace's cookie, which is never given out again; none before Linux 5.14.
+    pub net_cookie: Option<u64>,
     /// The process id of the node's init, as the harness sees it.
     pub init: i32,
 }

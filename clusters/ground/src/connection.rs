@@ -2,8 +2,9 @@
 //! events to the one who listens.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::api::{Error, Event};
@@ -30,7 +31,7 @@ impl Connection {
     pub fn open() -> Result<(Connection, Receiver<Event>), Error> {
         let channel = Arc::new(Channel::inherited().map_err(|error| not_a_harness(&error))?);
         let waiting = Waiting::default();
-        let (events, receiver) = channel_pair();
+        let (events, receiver) = mpsc::channel();
         let reader = (channel.clone(), waiting.clone());
         std::thread::Builder::new()
             .name("ground".into())
@@ -49,32 +50,34 @@ impl Connection {
     pub fn ask(&self, request: Request) -> Result<Answer, Error> {
         let (sender, answer) = sync_channel(1);
         let what = format!("asking the keeper for {request:?}");
-        let id = {
-            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-            let id = *next;
-            *next += 1;
-            self.waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(id, sender);
-            self.channel
-                .send(&Asked { id, request })
-                .map_err(|error| keeper_hangs(&what, &error))?;
-            id
-        };
-        let answer = answer.recv_timeout(ANSWER_PATIENCE).map_err(|error| {
-            self.waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&id);
+        let id = self
+            .send(request, sender)
+            .map_err(|error| keeper_hangs(&what, &error))?;
+        answer.recv_timeout(ANSWER_PATIENCE).map_err(|error| {
+            lock(&self.waiting).remove(&id);
             keeper_hangs(&what, &error)
-        })?;
-        Ok(answer)
+        })
+    }
+
+    fn send(&self, request: Request, sender: SyncSender<Answer>) -> io::Result<u64> {
+        let mut next = lock(&self.next);
+        let id = *next;
+        *next += 1;
+        lock(&self.waiting).insert(id, sender);
+        match self.channel.send(&Asked { id, request }) {
+            Ok(()) => Ok(id),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(KEEPER_GONE),
+            Err(error) => {
+                lock(&self.waiting).remove(&id);
+                Err(error)
+            }
+        }
     }
 }
 
-fn channel_pair() -> (Sender<Event>, Receiver<Event>) {
-    channel()
+/// A panic of another thread leaves these maps whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads until the keeper is gone, and ends the process then: the socket is the life-line.
@@ -82,7 +85,7 @@ fn read(channel: &Channel, waiting: &Waiting, events: &Sender<Event>) {
     loop {
         match channel.receive::<ToHarness>() {
             Ok(Some(ToHarness::Answer { id, answer })) => {
-                let waits = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                let waits = lock(waiting).remove(&id);
                 // Who waited too long is gone; so is its answer.
                 let _ = waits.map(|waits| waits.try_send(answer));
             }
@@ -97,7 +100,7 @@ fn read(channel: &Channel, waiting: &Waiting, events: &Sender<Event>) {
     }
 }
 
-fn not_a_harness(error: &std::io::Error) -> Error {
+fn not_a_harness(error: &io::Error) -> Error {
     Error {
         what: "attaching to the ground".into(),
         why: error.to_string(),

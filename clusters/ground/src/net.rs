@@ -70,6 +70,24 @@ fn wish(path: &str, value: &str) {
     let _ = fs::write(path, value);
 }
 
+/// The number of the network namespace that we are in, which no other will have while this kernel runs.
+pub fn cookie() -> Option<u64> {
+    let socket = Sockets::new().ok()?;
+    let (mut cookie, mut length) = (0u64, size_of::<u64>() as libc::socklen_t);
+    // SAFETY: SO_NETNS_COOKIE fills 8 bytes, which `cookie` has and `length` says.
+    let done = unsafe {
+        let value = (&raw mut cookie).cast();
+        libc::getsockopt(
+            socket.0.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            value,
+            &mut length,
+        )
+    };
+    (done == 0).then_some(cookie)
+}
+
 /// Makes a port's device. The descriptor is the wire's end of its cable; the device goes with its last copy.
 pub fn make_port(device: &str, port: u8) -> io::Result<OwnedFd> {
     let tap = open_tap(device)?;

@@ -105,6 +105,7 @@ fn namespaces() -> io::Result<Namespaces> {
         mnt,
         net,
         uts,
+        net_cookie: net::cookie(),
         init: std::process::id() as i32,
     })
 }

@@ -1,0 +1,101 @@
+//! The node's program: answers lines over TCP, and keeps its disk busy if asked.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
+
+pub const PORT: u16 = 7000;
+
+pub fn main() -> ExitCode {
+    println!("up");
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).unwrap();
+    for stream in listener.incoming().flatten() {
+        std::thread::spawn(move || serve(stream));
+    }
+    ExitCode::SUCCESS
+}
+
+/// One request a line: echo X | write FILE sync|no TEXT | read FILE | see | busy
+fn serve(stream: TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut writer = stream.try_clone()?;
+    for line in BufReader::new(stream).lines() {
+        let line = line?;
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        let answer = match words[..] {
+            ["echo", text] => text.to_string(),
+            ["write", file, sync, text] => said(write(file, sync == "sync", text).map(|()| "ok".into())),
+            ["read", file] => said(fs::read_to_string(file)),
+            ["see"] => see(),
+            ["busy"] => {
+                std::thread::spawn(busy);
+                "ok".into()
+            }
+            _ => "?".into(),
+        };
+        writer.write_all(format!("{answer}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn said(result: io::Result<String>) -> String {
+    result.unwrap_or_else(|error| error.to_string())
+}
+
+fn write(file: &str, sync: bool, text: &str) -> io::Result<()> {
+    let mut file = File::create(file)?;
+    file.write_all(text.as_bytes())?;
+    if sync {
+        file.sync_all()?;
+        File::open(".")?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// What a node sees of the world, as words without spaces: pid, host, open descriptors, what is in /tmp, processes.
+fn see() -> String {
+    let names = |folder: &str| -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let open: Vec<String> = names("/proc/self/fd")
+        .iter()
+        .filter_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")).ok())
+        .map(|path| {
+            path.to_string_lossy()
+                .split(':')
+                .next()
+                .unwrap_or_default()
+                .to_string()
+        })
+        .collect();
+    let processes = names("/proc")
+        .iter()
+        .filter(|name| name.parse::<u32>().is_ok())
+        .count();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+    format!(
+        "host={} open={open:?} tmp={} processes={processes} oom={}",
+        host.trim(),
+        names("/tmp").len(),
+        score.trim()
+    )
+}
+
+fn busy() -> io::Result<()> {
+    for round in 0.. {
+        write(
+            &format!("busy{}", round % 10),
+            round % 3 == 0,
+            &"x".repeat(20_000),
+        )?;
+    }
+    Ok(())
+}
