@@ -1,0 +1,108 @@
+//! What each kind of node serves, and nothing else is advertised.
+
+use std::collections::BTreeMap;
+
+use kafka_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
+use kafka_protocol::messages::{ApiKey, ApiVersionsResponse};
+use kafka_protocol::protocol::StrBytes;
+
+use crate::features;
+
+/// A call and the versions of it, both ends included.
+type Entry = (ApiKey, i16, i16);
+
+/// The calls of a listener.
+#[derive(Debug, Clone, Copy)]
+pub struct Catalogue(&'static [Entry]);
+
+/// What a broker serves.
+pub const BROKER: Catalogue = Catalogue(&[
+    (ApiKey::Produce, 3, 13),
+    (ApiKey::Fetch, 4, 17),
+    // Version 7 adds the offset of the greatest timestamp, which is not kept.
+    (ApiKey::ListOffsets, 1, 6),
+    (ApiKey::Metadata, 0, 13),
+    (ApiKey::ApiVersions, 0, 4),
+    (ApiKey::CreateTopics, 2, 7),
+    (ApiKey::OffsetForLeaderEpoch, 2, 4),
+    (ApiKey::DescribeCluster, 0, 2),
+    (ApiKey::DescribeTopicPartitions, 0, 0),
+]);
+
+/// What a controller serves.
+pub const CONTROLLER: Catalogue = Catalogue(&[
+    (ApiKey::Fetch, 12, 18),
+    (ApiKey::ApiVersions, 0, 4),
+    (ApiKey::CreateTopics, 2, 7),
+    (ApiKey::Vote, 0, 2),
+    (ApiKey::BeginQuorumEpoch, 0, 1),
+    (ApiKey::EndQuorumEpoch, 0, 1),
+    (ApiKey::DescribeQuorum, 0, 2),
+    (ApiKey::AlterPartition, 2, 3),
+    (ApiKey::BrokerRegistration, 0, 4),
+    (ApiKey::BrokerHeartbeat, 0, 1),
+]);
+
+impl Catalogue {
+    /// The call of that number, if it is served in that version.
+    pub fn supports(self, key: i16, version: i16) -> Option<ApiKey> {
+        self.0
+            .iter()
+            .find(|(known, from, to)| *known as i16 == key && (*from..=*to).contains(&version))
+            .map(|(known, _, _)| *known)
+    }
+
+    /// As ApiVersions says it.
+    pub fn api_versions(self) -> Vec<ApiVersion> {
+        let entry = |(key, from, to): &Entry| {
+            ApiVersion::default()
+                .with_api_key(*key as i16)
+                .with_min_version(*from)
+                .with_max_version(*to)
+        };
+        self.0.iter().map(entry).collect()
+    }
+
+    /// The whole answer: the calls, the features that are supported, and those in force as of an offset of
+    /// the metadata log.
+    pub fn answer(self, epoch: i64, levels: &BTreeMap<String, i16>) -> ApiVersionsResponse {
+        let supported = features::SUPPORTED.iter().map(|feature| {
+            SupportedFeatureKey::default()
+                .with_name(StrBytes::from_static_str(feature.name))
+                .with_min_version(feature.least)
+                .with_max_version(feature.most)
+        });
+        let finalized = levels.iter().filter(|(_, level)| **level > 0).map(|(name, level)| {
+            FinalizedFeatureKey::default()
+                .with_name(StrBytes::from_string(name.clone()))
+                .with_max_version_level(*level)
+                .with_min_version_level(*level)
+        });
+        ApiVersionsResponse::default()
+            .with_api_keys(self.api_versions())
+            .with_supported_features(supported.collect())
+            .with_finalized_features_epoch(epoch)
+            .with_finalized_features(finalized.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_advertised_can_be_coded() {
+        for (key, from, to) in BROKER.0.iter().chain(CONTROLLER.0) {
+            let codec = key.valid_versions();
+            assert!(codec.min <= *from && from <= to && *to <= codec.max, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_listed_is_supported() {
+        assert_eq!(BROKER.supports(0, 3), Some(ApiKey::Produce));
+        assert_eq!(BROKER.supports(0, 2), None);
+        assert_eq!(BROKER.supports(52, 0), None);
+        assert_eq!(CONTROLLER.supports(52, 0), Some(ApiKey::Vote));
+    }
+}

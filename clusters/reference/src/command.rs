@@ -1,0 +1,110 @@
+//! The command line: `ackall node format | start | properties`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, table};
+use crate::failure::Failure;
+use crate::{format, node};
+
+/// A node of the reference cluster.
+#[derive(Debug, Parser)]
+#[command(name = "ackall node", disable_help_subcommand = true)]
+struct Command {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Prepares a node's folder for its first start
+    Format(FormatOptions),
+    /// Runs a node until it is told to stop (SIGTERM, SIGINT)
+    Start(ConfigOption),
+    /// Lists the properties that a configuration may have
+    Properties {
+        /// As JSON: an array of {name, type, default, doc}
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ConfigOption {
+    /// The node's configuration
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct FormatOptions {
+    #[command(flatten)]
+    config: ConfigOption,
+    /// The cluster that the node belongs to
+    #[arg(long, value_name = "ID")]
+    cluster_id: String,
+    /// The level of a feature that the cluster begins with; may be repeated
+    #[arg(long = "feature", value_name = "NAME=LEVEL")]
+    features: Vec<String>,
+    /// Leave a folder that is formatted already as it is, instead of refusing it
+    #[arg(long)]
+    ignore_formatted: bool,
+}
+
+/// Runs the command of the process's arguments, of which the first two are `ackall node`.
+pub fn main() -> ExitCode {
+    let arguments = std::env::args_os().skip(1);
+    let outcome = match Command::try_parse_from(arguments) {
+        Ok(command) => run(command.action),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            // Standard output may be closed: there is nobody to tell then.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(misuse(&error)),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(action: Action) -> Result<(), Failure> {
+    match action {
+        Action::Format(options) => {
+            let config = Config::read(&options.config.config)?;
+            let features = format::features(&options.features)?;
+            format::format(&config, &options.cluster_id, &features, options.ignore_formatted)
+        }
+        Action::Start(options) => node::start(Config::read(&options.config)?),
+        Action::Properties { json } => {
+            properties(json);
+            Ok(())
+        }
+    }
+}
+
+fn properties(json: bool) {
+    if json {
+        // Serialising constant texts and names cannot fail.
+        println!("{}", serde_json::to_string_pretty(table::PROPERTIES).unwrap_or_default());
+        return;
+    }
+    for property in table::PROPERTIES {
+        let default = property.default.map_or("no default".to_owned(), |value| format!("default '{value}'"));
+        println!("{} ({:?}, {default})\n    {}", property.name, property.kind, property.doc);
+    }
+}
+
+/// clap's words, in three lines.
+fn misuse(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let why = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    Failure::usage("Cannot run `ackall node`.", why, "See `ackall node --help`.")
+}

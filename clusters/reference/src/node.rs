@@ -1,0 +1,116 @@
+//! A node as a process: its folder checked, its signals heard, its role played.
+
+use storage::meta_properties::{self, MetaProperties};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::api::Catalogue;
+use crate::config::{Config, Role};
+use crate::diary::info;
+use crate::failure::Failure;
+use crate::net::server::{self, Incoming};
+use crate::{broker, controller_node};
+
+/// What the node's folder says: whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// The cluster.
+    pub cluster_id: String,
+    /// The folder's own id.
+    pub directory_id: Uuid,
+}
+
+impl Home {
+    fn read(config: &Config) -> Result<Self, Failure> {
+        let path = config.log_dir.join(meta_properties::FILE_NAME);
+        let what = format!("Cannot start node {} in {}.", config.node_id, config.log_dir.display());
+        let format_first = "Run `ackall node format --config FILE --cluster-id ID` first.";
+        match MetaProperties::read(&path) {
+            Err(error) => Err(Failure::other(what, error.to_string(), "Restore the file, or format an empty folder.")),
+            Ok(None) => Err(Failure::other(what, "The folder is not formatted.", format_first)),
+            Ok(Some(found)) if found.node_id != config.node_id => Err(Failure::other(
+                what,
+                format!("The folder is that of node {}.", found.node_id),
+                "Correct node.id or log.dirs.",
+            )),
+            Ok(Some(found)) => Ok(Self {
+                cluster_id: found.cluster_id,
+                directory_id: found.directory_id,
+            }),
+        }
+    }
+}
+
+/// Runs a node until SIGTERM or SIGINT has stopped it.
+///
+/// # Errors
+/// When it cannot start, or its disk refuses.
+pub fn start(config: Config) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::other("Cannot start.", error.to_string(), "Free descriptors or memory."))?;
+    let outcome = runtime.block_on(async {
+        let (stop, stopped) = watch::channel(false);
+        let signals = signals(stop)?;
+        let outcome = run(config, stopped).await;
+        signals.abort();
+        outcome
+    });
+    // Requests to other nodes may still be under way; nobody waits for them.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Runs a node until `stop` becomes true.
+///
+/// # Errors
+/// When it cannot start, or its disk refuses.
+pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Failure> {
+    let home = Home::read(&config)?;
+    match config.role {
+        Role::Controller => controller_node::run(config, home, stop).await,
+        Role::Broker => broker::run(config, home, stop).await,
+    }
+}
+
+fn signals(stop: watch::Sender<bool>) -> Result<JoinHandle<()>, Failure> {
+    let failed = |error: std::io::Error| Failure::other("Cannot listen for signals.", error.to_string(), "Free descriptors.");
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stop.send_replace(true);
+        // The sender must live as long as somebody listens.
+        stop.closed().await;
+    }))
+}
+
+/// Opens the node's listener, and serves it.
+///
+/// # Errors
+/// When the address cannot be had.
+pub async fn listen<E>(config: &Config, catalogue: Catalogue, core: mpsc::UnboundedSender<E>) -> Result<JoinHandle<()>, Failure>
+where
+    E: From<Incoming> + Send + 'static,
+{
+    let address = format!("{}:{}", config.listener.host, config.listener.port);
+    let failed = |error: std::io::Error| {
+        Failure::other(
+            format!("Cannot listen on {address}."),
+            error.to_string(),
+            "Correct listeners, or stop what holds the address.",
+        )
+    };
+    let listener = TcpListener::bind(config.listener.address().map_err(failed)?)
+        .await
+        .map_err(failed)?;
+    info!("node {} listens on {address}", config.node_id);
+    Ok(tokio::spawn(server::serve(listener, catalogue, core)))
+}
