@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::{disk_process, doctor, init, keeper, owner, sys, wire};
+use crate::{disk_process, doctor, init, keeper, sys, wire};
 
 /// Runs the role that the first argument names, and gives its exit status: `__keeper`, `__wire`,
 /// `__disk`, `__init` or `__probe`. None where it is something else. Call it first thing in `main`.
@@ -21,14 +21,7 @@ pub fn dispatch() -> Option<ExitCode> {
     Some(main())
 }
 
-/// A disk needs no rights but its owner's: what it makes on the host belongs to them.
 fn disk() -> ExitCode {
     sys::big_buffers_by_mmap();
-    // The kernel has applied the node's own umask before FUSE asks the disk.
-    nix::sys::stat::umask(nix::sys::stat::Mode::empty());
-    if let Err(error) = owner::act_as_owner() {
-        eprintln!("a disk cannot act as its owner: {error}");
-        return ExitCode::FAILURE;
-    }
     disk_process::main()
 }

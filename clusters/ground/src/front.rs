@@ -13,7 +13,7 @@ use crate::api::{Ended, Error, Launch, LaunchError};
 use crate::keeper::{FromFront, ToFront};
 use crate::lacks;
 use crate::spawn::{self, Child, Role, SpawnError};
-use crate::{GRACE, sys};
+use crate::{GRACE, owner, sys};
 
 /// Starts the keeper, and with it the harness (this executable with `__harness` and the given arguments); waits for
 /// the end. The first SIGINT, SIGTERM or SIGHUP is told to the harness, which has [`GRACE`] to end by itself; the
@@ -24,15 +24,16 @@ pub fn launch(launch: Launch) -> Result<Ended, LaunchError> {
     sys::close_on_exec_all().map_err(|why| unprepared(&why))?;
     let mut signals = Signals::take().map_err(|why| unprepared(&why))?;
     let keeper = start_keeper(&launch).map_err(|error| LaunchError(lacks::cannot_spawn(&error)))?;
-    let order = FromFront::Launch {
-        run_dir: launch.run_dir,
-        harness_args: launch.harness_args,
-        owner: launch.owner,
-    };
+    let (run_dir, owner) = (launch.run_dir.clone(), launch.owner);
+    let order = FromFront::Launch { run_dir: launch.run_dir, harness_args: launch.harness_args, owner };
     // Where the keeper is gone already, its end is seen below.
     let _ = keeper.channel.send(&order);
     let said = follow(&keeper, &mut signals);
     let status = reap(&keeper);
+    if let Some(Err(error)) = owner.map(|owner| owner::give_all(&run_dir, owner)) {
+        // The run is over, and judged; only its folder is less handy.
+        eprintln!("some files of the run stay root's: {error}");
+    }
     match said {
         Said::Exited(code) => Ok(Ended::Exited(code)),
         Said::CannotStart(error) => Err(LaunchError(error)),

@@ -2,20 +2,20 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{chown, lchown};
 use std::path::Path;
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 
 use crate::sys;
 
-/// Set by the keeper for the harness and the disks, `uid:gid`; never for nodes.
+/// Set by the keeper for the harness, `uid:gid`; never for nodes.
 pub const VARIABLE: &str = "ACKALL_OWNER";
 
 /// From now on files that this thread, and threads it starts, make belong to the run's owner, and are opened with
 /// the owner's rights. Nothing changes where the run has no owner but the one who runs it.
 ///
-/// Call it first thing in the harness, before other threads; in a disk, once nothing that needs root remains to do.
+/// Call it first thing in the harness, before other threads.
 pub fn act_as_owner() -> io::Result<()> {
     let Some(text) = std::env::var_os(VARIABLE) else {
         return Ok(());
@@ -56,6 +56,21 @@ pub fn make_folder(path: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Gives all that a run has left to the owner. What the nodes' disks hold belongs to the nodes' users until then.
+/// Follows no symlink. Says the first thing that did not work, and goes on.
+pub fn give_all(path: &Path, owner: (u32, u32)) -> io::Result<()> {
+    let what = format!("giving {} to user {}", path.display(), owner.0);
+    let given = sys::said(&what, lchown(path, Some(owner.0), Some(owner.1)));
+    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        return given;
+    }
+    let entries = match sys::said(&what, fs::read_dir(path)) {
+        Ok(entries) => entries,
+        Err(error) => return given.and(Err(error)),
+    };
+    entries.flatten().fold(given, |so_far, entry| so_far.and(give_all(&entry.path(), owner)))
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl Keeper {
             namespaces: 0,
             session: false,
             stdin: false,
-            owner: self.owner,
+            owner: None,
         };
         let disk = spawn(&role).map_err(|error| failed(error.to_string()))?;
         let open = ToDisk::Open {
