@@ -54,7 +54,10 @@ pub struct Reason {
 impl Reason {
     /// A reason.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Reason {
-        Reason { code: code.into(), message: message.into() }
+        Reason {
+            code: code.into(),
+            message: message.into(),
+        }
     }
 }
 

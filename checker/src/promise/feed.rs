@@ -1,0 +1,210 @@
+//! The history's entries, handed to the ledgers in the order that excuses.
+
+use super::Loss;
+use super::brokers::{Brokers, Taken, UncleanStop};
+use super::ledger::{Ledger, Seen};
+use super::settings::MinIsr;
+use crate::facts::{Mark, Names};
+use history::{
+    Body, BrokerState, ConfigChange, Entry, Fault, FaultAction, History, Key, Kind, LogPlace, PartitionState,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A fault that cuts a node's power: its process ends, its disk loses what it had not synced.
+const POWER_CUT: &str = "power-cut";
+/// A fault that kills a node's process: the page cache stays.
+const CRASH: &str = "crash";
+
+/// What the entries make.
+pub(super) struct Feed<'a> {
+    pub ledgers: BTreeMap<Key, Ledger>,
+    /// What disks lost, each with the time at which its fault was asked.
+    pub losses: Vec<Loss<'a>>,
+    /// When a disk first lost power without a ledger telling what went.
+    pub untold_loss: Option<u64>,
+    names: &'a Names,
+    brokers: Brokers,
+    min_isr: MinIsr,
+    batch: Batch<'a>,
+}
+
+/// The records of one batch of the metadata log: they take effect together.
+#[derive(Default)]
+struct Batch<'a> {
+    /// The last record of each partition, and its entry's place.
+    partitions: BTreeMap<Key, (&'a PartitionState, Mark)>,
+    configs: Vec<&'a ConfigChange>,
+    brokers: Vec<&'a BrokerState>,
+}
+
+impl<'a> Feed<'a> {
+    /// Reads a history from its first entry to its last.
+    pub fn run(history: &'a History, names: &'a Names) -> Feed<'a> {
+        let mut feed = Feed {
+            ledgers: BTreeMap::new(),
+            losses: losses(history),
+            untold_loss: None,
+            names,
+            brokers: Brokers::default(),
+            min_isr: MinIsr::of(&history.header),
+            batch: Batch::default(),
+        };
+        let did_not_happen = refused(history);
+        let ends = batch_ends(history);
+        for entry in &history.entries {
+            feed.take(entry, &did_not_happen);
+            if ends.contains(&entry.index) {
+                feed.commit(entry.time);
+            }
+        }
+        feed
+    }
+
+    fn take(&mut self, entry: &'a Entry, did_not_happen: &BTreeSet<u64>) {
+        match &entry.body {
+            Body::Partition(state) => {
+                let seen = Mark {
+                    index: entry.index,
+                    time: entry.time,
+                };
+                self.batch
+                    .partitions
+                    .insert(self.names.known(&state.key), (state, seen));
+            }
+            Body::Config(change) => self.batch.configs.push(change),
+            Body::Broker(state) => self.batch.brokers.push(state),
+            Body::Node(seen) => {
+                let stop = self.brokers.process(seen, entry.time);
+                self.stopped(stop);
+            }
+            Body::Fault(fault) if is_asked(entry.kind, fault) && !did_not_happen.contains(&fault.id) => {
+                self.fault(fault, entry.time);
+            }
+            _ => {}
+        }
+    }
+
+    /// A fault ends processes: from its asking on, for it may take effect at once.
+    fn fault(&mut self, fault: &Fault, at: u64) {
+        for &node in &fault.nodes {
+            let told = self
+                .losses
+                .iter()
+                .find(|(loss, _)| loss.fault == fault.id && loss.node == node);
+            let taken = match told {
+                Some(loss) => Taken::told(*loss),
+                None if fault.name == POWER_CUT => Taken::Untold,
+                None => Taken::Nothing,
+            };
+            let stop = self
+                .brokers
+                .fault(node, at, format!("{} of broker {node}", fault.name), taken);
+            self.stopped(stop);
+        }
+    }
+
+    fn stopped(&mut self, stop: Option<UncleanStop>) {
+        let Some(stop) = stop else { return };
+        if stop.taken == Taken::Untold {
+            self.untold_loss.get_or_insert(stop.at);
+        }
+        for ledger in self.ledgers.values_mut() {
+            ledger.unclean_stop(&stop, &self.brokers);
+        }
+    }
+
+    /// The end of a batch: what its records did takes effect, and each partition is tested for wholeness.
+    fn commit(&mut self, at: u64) {
+        let batch = std::mem::take(&mut self.batch);
+        batch.configs.iter().for_each(|change| self.min_isr.take(change));
+        let mut seen: BTreeMap<&Key, Seen> = BTreeMap::new();
+        for (key, (state, place)) in &batch.partitions {
+            let min_isr = self.min_isr.of_partition(&key.topic, state.replicas.len());
+            let what = match self.ledgers.get_mut(key) {
+                Some(ledger) => ledger.changed(state, &self.brokers, *place),
+                None => {
+                    self.ledgers.insert(
+                        key.clone(),
+                        Ledger::created(key.clone(), state, min_isr, &self.brokers, at),
+                    );
+                    Seen::default()
+                }
+            };
+            seen.insert(key, what);
+        }
+        for (key, ledger) in &mut self.ledgers {
+            ledger.set_min_isr(self.min_isr.of_partition(&key.topic, ledger.replicas()), at);
+        }
+        // A registration counts for the records after it: shutdown records come first in its batch.
+        for state in &batch.brokers {
+            let stop = self.brokers.record(state, at);
+            self.stopped(stop);
+        }
+        for (key, ledger) in &mut self.ledgers {
+            ledger.test(seen.remove(key).unwrap_or_default(), &self.brokers, at);
+        }
+    }
+}
+
+fn is_asked(kind: Kind, fault: &Fault) -> bool {
+    kind == Kind::Invoke && fault.action == FaultAction::Inject && ends_processes(&fault.name)
+}
+
+fn ends_processes(fault: &str) -> bool {
+    fault == POWER_CUT || fault == CRASH
+}
+
+/// The faults that certainly did not happen.
+fn refused(history: &History) -> BTreeSet<u64> {
+    let of = |entry: &Entry| match &entry.body {
+        Body::Fault(fault) if entry.kind == Kind::Fail && fault.action == FaultAction::Inject => {
+            Some(fault.id)
+        }
+        _ => None,
+    };
+    history.entries.iter().filter_map(of).collect()
+}
+
+/// What disks lost, each with the time at which its fault was asked; where no fault was, its own.
+fn losses(history: &History) -> Vec<Loss<'_>> {
+    let mut asked = BTreeMap::new();
+    let mut losses = Vec::new();
+    for entry in &history.entries {
+        match &entry.body {
+            Body::Fault(fault) if entry.kind == Kind::Invoke && fault.action == FaultAction::Inject => {
+                asked.insert(fault.id, entry.time);
+            }
+            Body::Disk(loss) => losses.push((loss, asked.get(&loss.fault).copied().unwrap_or(entry.time))),
+            _ => {}
+        }
+    }
+    losses
+}
+
+/// The entries that end a batch of the metadata log.
+fn batch_ends(history: &History) -> BTreeSet<u64> {
+    let mut ends = BTreeSet::new();
+    let mut last: Option<(u64, i64)> = None;
+    for entry in &history.entries {
+        let Some(place) = place(&entry.body) else { continue };
+        if let Some((index, batch)) = last
+            && batch != place.batch
+        {
+            ends.insert(index);
+        }
+        last = Some((entry.index, place.batch));
+    }
+    ends.extend(last.map(|(index, _)| index));
+    ends
+}
+
+fn place(body: &Body) -> Option<LogPlace> {
+    match body {
+        Body::Partition(state) => Some(state.at),
+        Body::Broker(state) => Some(state.at),
+        Body::Config(change) => Some(change.at),
+        Body::Feature(level) => Some(level.at),
+        Body::TopicRemoved(removed) => Some(removed.at),
+        _ => None,
+    }
+}
