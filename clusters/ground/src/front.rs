@@ -25,7 +25,11 @@ pub fn launch(launch: Launch) -> Result<Ended, LaunchError> {
     let mut signals = Signals::take().map_err(|why| unprepared(&why))?;
     let keeper = start_keeper(&launch).map_err(|error| LaunchError(lacks::cannot_spawn(&error)))?;
     let (run_dir, owner) = (launch.run_dir.clone(), launch.owner);
-    let order = FromFront::Launch { run_dir: launch.run_dir, harness_args: launch.harness_args, owner };
+    let order = FromFront::Launch {
+        run_dir: launch.run_dir,
+        harness_args: launch.harness_args,
+        owner,
+    };
     // Where the keeper is gone already, its end is seen below.
     let _ = keeper.channel.send(&order);
     let said = follow(&keeper, &mut signals);

@@ -39,9 +39,12 @@ pub fn main(run_dir: &str, scenario: &str) -> ExitCode {
     })
 }
 
-/// The same as an ordinary user, with devices that are open to them as most distributions have it.
-pub fn as_user(run_dir: &str, scenario: &str) -> ExitCode {
-    open_devices(&Path::new(run_dir).join("devices"));
+/// The same as an ordinary user, with devices that are open to them (as most distributions have it) or closed.
+pub fn as_user(run_dir: &str, scenario: &str, mode: u32) -> ExitCode {
+    make_devices(
+        &Path::new(run_dir).join("devices"),
+        Mode::from_bits_truncate(mode),
+    );
     let (user, group) = (Uid::from_raw(USER), Gid::from_raw(USER));
     setgroups(&[]).unwrap();
     setresgid(group, group, group).unwrap();
@@ -53,8 +56,24 @@ pub fn as_user(run_dir: &str, scenario: &str) -> ExitCode {
     panic!("{error}");
 }
 
+/// What doctor says, and a launch, where network namespaces are used up: a limit of each user namespace.
+pub fn without_namespaces(run_dir: &str) -> ExitCode {
+    unshare(CloneFlags::CLONE_NEWUSER).unwrap();
+    fs::write("/proc/self/setgroups", "deny").unwrap();
+    fs::write("/proc/self/uid_map", "0 0 1").unwrap();
+    fs::write("/proc/self/gid_map", "0 0 1").unwrap();
+    fs::write("/proc/sys/user/max_net_namespaces", "0").unwrap();
+    for probe in ground::doctor::probe(Path::new(run_dir)) {
+        println!(
+            "{} {} [{}] {}",
+            probe.name, probe.available, probe.why_not, probe.remedy
+        );
+    }
+    main(run_dir, "polite")
+}
+
 /// In a mount namespace of our own.
-fn open_devices(folder: &Path) {
+fn make_devices(folder: &Path, open: Mode) {
     unshare(CloneFlags::CLONE_NEWNS).unwrap();
     let nothing: Option<&str> = None;
     mount(
@@ -67,7 +86,6 @@ fn open_devices(folder: &Path) {
     .unwrap();
     fs::create_dir_all(folder).unwrap();
     mount(Some("tmpfs"), folder, Some("tmpfs"), MsFlags::empty(), nothing).unwrap();
-    let open = Mode::from_bits_truncate(0o666);
     for (device, minor) in [("/dev/fuse", 229), ("/dev/net/tun", 200)] {
         let made = folder.join(minor.to_string());
         nix::sys::stat::umask(Mode::empty());

@@ -12,55 +12,97 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::front::{DIED, INTERRUPTED, USER};
+use crate::front::{DIED, INTERRUPTED, LACKS, USER};
 
 /// After the death of any part everything is gone within this time.
 const GONE: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(60);
 
+type Test = (&'static str, fn(bool));
+
+/// Mostly waiting: all at once.
+const CALM: [Test; 7] = [
+    ("doctor_finds_what_is_there", doctor_finds_what_is_there),
+    ("what_the_machine_lacks_is_said", what_the_machine_lacks_is_said),
+    (
+        "two_runs_do_not_disturb_each_other",
+        two_runs_do_not_disturb_each_other,
+    ),
+    ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
+    ("what_hangs_ends_the_run", what_hangs_ends_the_run),
+    (
+        "under_sudo_files_belong_to_the_caller",
+        under_sudo_files_belong_to_the_caller,
+    ),
+    ("a_folder_outside_tmp_will_do", a_folder_outside_tmp_will_do),
+];
+
+/// Held to a time: one by one.
+const TIMED: [Test; 3] = [
+    ("interrupts_are_told", interrupts_are_told),
+    (
+        "whatever_is_killed_nothing_is_left",
+        whatever_is_killed_nothing_is_left,
+    ),
+    (
+        "killed_while_starting_nothing_is_left",
+        killed_while_starting_nothing_is_left,
+    ),
+];
+
 pub fn main(args: &[&str]) -> ExitCode {
+    if args.contains(&"--list") {
+        return ExitCode::SUCCESS;
+    }
     let wanted = args
         .iter()
         .find(|arg| !arg.starts_with('-'))
         .copied()
         .unwrap_or("");
-    if args.contains(&"--list") {
-        return ExitCode::SUCCESS;
-    }
-    let root = nix::unistd::geteuid().is_root();
-    let users = if root { vec![false, true] } else { vec![false] };
-    type Test = fn(bool);
-    let tests: [(&str, Test); 9] = [
-        ("doctor_finds_what_is_there", doctor_finds_what_is_there),
-        ("the_checks_pass", the_checks_pass),
-        (
-            "two_runs_do_not_disturb_each_other",
-            two_runs_do_not_disturb_each_other,
-        ),
-        ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
-        ("interrupts_are_told", interrupts_are_told),
-        (
-            "whatever_is_killed_nothing_is_left",
-            whatever_is_killed_nothing_is_left,
-        ),
-        (
-            "killed_while_starting_nothing_is_left",
-            killed_while_starting_nothing_is_left,
-        ),
-        (
-            "under_sudo_files_belong_to_the_caller",
-            under_sudo_files_belong_to_the_caller,
-        ),
-        ("a_folder_outside_tmp_will_do", a_folder_outside_tmp_will_do),
-    ];
-    for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(wanted)) {
-        for as_user in &users {
-            let (began, who) = (Instant::now(), if *as_user { "as a user" } else { "" });
-            test(*as_user);
-            println!("test {name} {who} ... ok, {:.1?}", began.elapsed());
+    let users = if nix::unistd::geteuid().is_root() {
+        &[false, true][..]
+    } else {
+        &[false]
+    };
+    let chosen = |tests: &'static [Test]| {
+        let named = tests.iter().filter(move |(name, _)| name.contains(wanted));
+        named.flat_map(move |test| users.iter().map(move |as_user| (*test, *as_user)))
+    };
+    let executable = Executable::copied();
+    std::thread::scope(|scope| {
+        for (test, as_user) in chosen(&CALM) {
+            scope.spawn(move || run_test(test, as_user));
         }
-    }
+    });
+    chosen(&TIMED).for_each(|(test, as_user)| run_test(test, as_user));
+    drop(executable);
     ExitCode::SUCCESS
+}
+
+fn run_test((name, test): Test, as_user: bool) {
+    let (began, who) = (Instant::now(), if as_user { " as a user" } else { "" });
+    test(as_user);
+    println!("test {name}{who} ... ok, {:.1?}", began.elapsed());
+}
+
+/// A copy of this executable where every user may come to it. One for all: a file being copied cannot be executed.
+struct Executable;
+
+impl Executable {
+    fn path() -> PathBuf {
+        std::env::temp_dir().join(format!("ground-test-{}", std::process::id()))
+    }
+
+    fn copied() -> Executable {
+        fs::copy("/proc/self/exe", Executable::path()).unwrap();
+        Executable
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(Executable::path());
+    }
 }
 
 /// A run's folder and what marks its processes.
@@ -103,12 +145,7 @@ impl Run {
     }
 
     fn command(&self) -> Command {
-        // Of a user who may not come to where it was built.
-        let executable = self.folder.join("executable");
-        if !executable.exists() {
-            fs::copy("/proc/self/exe", &executable).unwrap();
-        }
-        let mut command = Command::new(executable);
+        let mut command = Command::new(Executable::path());
         command
             .env("GROUND_TEST_DIR", &self.folder)
             .env("GROUND_TEST_TOKEN", &self.token);
@@ -317,10 +354,67 @@ fn doctor_finds_what_is_there(as_user: bool) {
     assert_eq!(names, expected);
 }
 
-fn the_checks_pass(as_user: bool) {
-    let run = Run::new(as_user);
-    assert_eq!(run.front("checks").end(), (Some(0), "Ok(Exited(0))\n".into()));
-    assert_eq!(run.processes().len(), 0);
+fn what_the_machine_lacks_is_said(as_user: bool) {
+    if as_user || !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let run = Run::new(true);
+    let mut command = run.command();
+    command.args([
+        "__front_with_closed_devices",
+        run.folder.to_str().unwrap(),
+        "polite",
+    ]);
+    let (code, said) = run.spawn(command).end();
+    assert_eq!(code, Some(i32::from(LACKS)), "{said}");
+    assert!(
+        said.contains("sudo chmod 0666 /dev/net/tun") && said.contains("machine: true"),
+        "{said}"
+    );
+
+    let run = Run::new(false);
+    let mut command = run.command();
+    command.args(["__front_without_namespaces", run.folder.to_str().unwrap()]);
+    let (code, said) = run.spawn(command).end();
+    assert_eq!(code, Some(i32::from(LACKS)), "{said}");
+    let line = |name: &str| {
+        said.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{said}"))
+    };
+    assert!(
+        line("namespaces false").contains("user.max_net_namespaces=15000"),
+        "{said}"
+    );
+    assert!(
+        line("network namespace false").contains("No space left"),
+        "{said}"
+    );
+    assert!(line("PID namespace true").contains("[]"), "{said}");
+    assert!(line("FUSE false").contains("not tried"), "{said}");
+    assert!(
+        line("Err(LaunchError").contains("user.max_net_namespaces=15000"),
+        "{said}"
+    );
+}
+
+fn what_hangs_ends_the_run(as_user: bool) {
+    let parts = [
+        ("hang-disk", "the disk of node 1 hangs"),
+        ("hang-wire", "the wire hangs"),
+        ("hang-init", "the init of node 1 hangs"),
+    ];
+    let runs = parts.map(|_| Run::new(as_user));
+    let fronts: Vec<Front> = runs
+        .iter()
+        .zip(parts)
+        .map(|(run, (scenario, _))| run.front(scenario))
+        .collect();
+    for (front, (_, expected)) in fronts.into_iter().zip(parts) {
+        let (code, said) = front.end();
+        assert_eq!(code, Some(i32::from(DIED)), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 fn a_folder_outside_tmp_will_do(as_user: bool) {
@@ -331,8 +425,9 @@ fn a_folder_outside_tmp_will_do(as_user: bool) {
 fn two_runs_do_not_disturb_each_other(as_user: bool) {
     let (a, b) = (Run::new(as_user), Run::new(as_user));
     let (one, other) = (a.front("checks"), b.front("checks"));
-    assert_eq!(one.end().0, Some(0));
-    assert_eq!(other.end().0, Some(0));
+    assert_eq!(one.end(), (Some(0), "Ok(Exited(0))\n".into()));
+    assert_eq!(other.end(), (Some(0), "Ok(Exited(0))\n".into()));
+    assert_eq!((a.processes().len(), b.processes().len()), (0, 0));
 }
 
 fn ends_of_the_harness_are_told(as_user: bool) {
@@ -413,17 +508,17 @@ fn whatever_is_killed_nothing_is_left(as_user: bool) {
 
 fn killed_while_starting_nothing_is_left(as_user: bool) {
     let mut slowest = Duration::ZERO;
-    for step in 0..40 {
+    for step in 0..20 {
         let run = Run::new(as_user);
         let front = run.front("hold");
-        std::thread::sleep(Duration::from_millis(2) * step);
+        std::thread::sleep(Duration::from_millis(4) * step);
         let trace = Trace::of(&run);
         let began = Instant::now();
         front.signal(Signal::SIGKILL);
         front.end();
         slowest = slowest.max(trace.await_gone(&run, began));
     }
-    println!("  40 instants of the start: all gone after {slowest:.0?} at most");
+    println!("  20 instants of the start: all gone after {slowest:.0?} at most");
 }
 
 fn under_sudo_files_belong_to_the_caller(as_user: bool) {

@@ -25,7 +25,9 @@ fn main() -> std::process::ExitCode {
         ["__harness", scenario] => scenarios::run(scenario),
         ["__app"] => app::main(),
         ["__front", run_dir, scenario] => front::main(run_dir, scenario),
-        ["__front_as_user", run_dir, scenario] => front::as_user(run_dir, scenario),
+        ["__front_as_user", run_dir, scenario] => front::as_user(run_dir, scenario, 0o666),
+        ["__front_with_closed_devices", run_dir, scenario] => front::as_user(run_dir, scenario, 0o600),
+        ["__front_without_namespaces", run_dir] => front::without_namespaces(run_dir),
         _ => host::main(&args),
     }
 }

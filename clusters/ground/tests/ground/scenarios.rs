@@ -22,6 +22,9 @@ pub fn run(scenario: &str) -> ExitCode {
         "checks" => bench.checks(),
         "hold" => bench.hold(),
         "polite" => bench.polite(),
+        "hang-disk" => bench.hang("ackall-disk"),
+        "hang-wire" => bench.hang("ackall-wire"),
+        "hang-init" => bench.hang("ackall-init"),
         "exit-7" => return ExitCode::from(7),
         "panic" => panic!("on purpose"),
         "abort" => std::process::abort(),
@@ -125,6 +128,22 @@ impl Bench {
             Ok(Event::Interrupt { signal }) => std::process::exit(128 + signal),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Stops a part that the keeper then waits for.
+    fn hang(&self, part: &str) {
+        self.add(1);
+        self.ground.power_on(1).unwrap();
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let pid = pids.filter(|pid| name(pid).trim() == part).max().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGSTOP).unwrap();
+        let answer = match part {
+            "ackall-init" => self.ground.signal(1, Signal::Kill).map(drop),
+            _ => self.ground.power_off(&[1], 1).map(drop),
+        };
+        panic!("the keeper should have ended us: {answer:?}");
     }
 
     fn checks(&self) {
