@@ -1,27 +1,29 @@
-//! `result.json`: the verdict for machines. Fields are added, never renamed.
+//! `result.json`: the verdict for machines. Fields are added, never renamed; [`crate::RESULT_SCHEMA`] describes them.
 
+use crate::faults::{self, FaultResult};
+use checker::{Instance, Operations, Outcome, PromiseReport, Reason, Verdict};
+use history::History;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
 /// How many instances of one anomaly stand in `result.json`; `anomalies.jsonl` has all.
 pub const EXAMPLES: usize = 10;
 
-/// The object.
+/// The object in `result.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// "pass", "fail" or "unknown".
-    pub verdict: String,
+    /// Pass, fail or unknown.
+    pub verdict: Outcome,
     /// Why, most of all where it is unknown.
     pub reasons: Vec<Reason>,
     /// One entry a (name, inside_promise).
     pub anomalies: Vec<AnomalyResult>,
     /// What was promised.
     pub promise: PromiseResult,
-    /// What was broken.
+    /// What was broken, and what was measured of it.
     pub faults: Vec<FaultResult>,
     /// Client operations by outcome.
     pub operations: Operations,
@@ -29,7 +31,7 @@ pub struct RunResult {
     pub operations_total: u64,
     /// The scenario.
     pub scenario: String,
-    /// The seed.
+    /// The seed of the plan.
     pub seed: u64,
     /// The system under test.
     pub system: String,
@@ -37,7 +39,7 @@ pub struct RunResult {
     pub version: String,
     /// This program's version.
     pub ackall_version: String,
-    /// The ground.
+    /// The ground that the system stood on.
     pub ground: String,
     /// What was typed.
     pub command: String,
@@ -45,11 +47,11 @@ pub struct RunResult {
     pub run: String,
     /// The run's folder.
     pub path: String,
-    /// The history, in the run's folder.
+    /// The history's file in the run's folder.
     pub history: String,
-    /// RFC 3339.
+    /// Wall-clock time at the zero of the run's clock, RFC 3339.
     pub started_at: String,
-    /// Seconds.
+    /// How long it took, in seconds.
     pub duration_s: f64,
     /// From the exec of the first node to the first acknowledged record, in seconds; null where none was.
     pub boot_to_first_ack_s: Option<f64>,
@@ -57,32 +59,76 @@ pub struct RunResult {
     pub environment: Environment,
 }
 
-/// A reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// A stable code.
-    pub code: String,
-    /// A sentence.
-    pub message: String,
+/// What a run knows of itself beside its history.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunMeta {
+    /// The scenario.
+    pub scenario: String,
+    /// The seed of the plan.
+    pub seed: u64,
+    /// The system under test.
+    pub system: String,
+    /// Its version.
+    pub version: String,
+    /// This program's version.
+    pub ackall_version: String,
+    /// The ground that the system stood on.
+    pub ground: String,
+    /// What was typed.
+    pub command: String,
+    /// `scenario/id`.
+    pub run: String,
+    /// The run's folder.
+    pub path: String,
+    /// The history's file in the run's folder.
+    pub history: String,
+    /// Wall-clock time at the zero of the run's clock, RFC 3339.
+    pub started_at: String,
+    /// How long it took, in seconds.
+    pub duration_s: f64,
+    /// From the exec of the first node to the first acknowledged record, in seconds; null where none was.
+    pub boot_to_first_ack_s: Option<f64>,
+    /// The machine.
+    pub environment: Environment,
 }
 
-/// An anomaly.
+/// The machine of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The kernel's release.
+    pub kernel: String,
+    /// The processor's architecture.
+    pub arch: String,
+    /// Processor cores.
+    pub cores: u64,
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Whether it ran as root.
+    pub as_root: bool,
+    /// How often the harness itself was late.
+    pub stalls: u64,
+}
+
+/// An anomaly, with a few of its instances.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyResult {
     /// Its name.
     pub name: String,
-    /// Whether the promise covers it.
+    /// Whether a promise covers these instances.
     pub inside_promise: bool,
-    /// How many instances, exactly.
+    /// How many instances there are, exactly.
     pub count: u64,
-    /// At most [`EXAMPLES`].
+    /// The anomaly that each of these follows from, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
+    /// The first [`EXAMPLES`].
     pub examples: Vec<Example>,
 }
 
 /// An instance of an anomaly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// Indexes into the history.
+    /// Indexes of the history's entries that prove it.
     pub operations: Vec<u64>,
     /// The topic.
     pub topic: Option<String>,
@@ -96,7 +142,7 @@ pub struct Example {
     pub text: String,
 }
 
-/// The promise.
+/// The promise, without its ledgers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromiseResult {
     /// Its name; several are joined with commas.
@@ -105,89 +151,68 @@ pub struct PromiseResult {
     pub text: String,
     /// Which acks it is about.
     pub acks: String,
-    /// min.insync.replicas.
+    /// `min.insync.replicas` of the topics; the least of several.
     pub min_isr: i32,
-    /// The faults that spent it.
+    /// What spent it.
     pub spent_by: Vec<String>,
 }
 
-/// A fault.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FaultResult {
-    /// Its name.
-    pub name: String,
-    /// The nodes it was resolved to.
-    pub targets: Vec<i32>,
-    /// The node, where it is one.
-    pub node: Option<i32>,
-    /// The target as it was asked.
-    pub asked: String,
-    /// Seconds on the run's clock.
-    pub injected_at: Option<f64>,
-    /// Seconds on the run's clock; null while unhealed.
-    pub healed_at: Option<f64>,
-    /// What was measured.
-    pub measured: BTreeMap<String, f64>,
-}
-
-/// Client operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operations {
-    /// Happened.
-    pub ok: u64,
-    /// Did not happen.
-    pub fail: u64,
-    /// May have happened.
-    pub info: u64,
-}
-
-/// The machine of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
-    /// Kernel release.
-    pub kernel: String,
-    /// Architecture.
-    pub arch: String,
-    /// Cores.
-    pub cores: u64,
-    /// Memory.
-    pub memory_bytes: u64,
-    /// Whether it ran as root.
-    pub as_root: bool,
-    /// How often the harness itself was late.
-    pub stalls: u64,
-}
-
-/// The faults of a history, in the order of their injection.
-pub fn faults(history: &history::History) -> Vec<FaultResult> {
-    use history::{Body, FaultAction, Kind};
-    let mut faults: BTreeMap<u64, FaultResult> = BTreeMap::new();
-    for entry in &history.entries {
-        let Body::Fault(fault) = &entry.body else { continue };
-        let seconds = entry.time as f64 / 1e9;
-        let known = faults.entry(fault.id).or_insert_with(|| FaultResult {
-            name: fault.name.clone(),
-            targets: fault.nodes.clone(),
-            node: if let [node] = fault.nodes[..] { Some(node) } else { None },
-            asked: fault.asked.clone(),
-            injected_at: None,
-            healed_at: None,
-            measured: BTreeMap::new(),
-        });
-        if entry.kind != Kind::Ok {
-            continue;
-        }
-        match fault.action {
-            FaultAction::Inject => {
-                known.injected_at = Some(seconds);
-                known.measured.extend(fault.measured.clone());
-            }
-            FaultAction::Heal => {
-                known.healed_at = Some(seconds);
-                let healed = fault.measured.iter().map(|(name, value)| (format!("heal_{name}"), *value));
-                known.measured.extend(healed);
-            }
-        }
+/// Puts together what `result.json` says of a judged history.
+pub fn result(history: &History, verdict: &Verdict, meta: &RunMeta) -> RunResult {
+    let meta = meta.clone();
+    RunResult {
+        schema: SCHEMA,
+        verdict: verdict.verdict,
+        reasons: verdict.reasons.clone(),
+        anomalies: verdict.anomalies.iter().map(anomaly).collect(),
+        promise: promise(&verdict.promise),
+        faults: faults::of(history),
+        operations: verdict.operations,
+        operations_total: verdict.operations_total,
+        scenario: meta.scenario,
+        seed: meta.seed,
+        system: meta.system,
+        version: meta.version,
+        ackall_version: meta.ackall_version,
+        ground: meta.ground,
+        command: meta.command,
+        run: meta.run,
+        path: meta.path,
+        history: meta.history,
+        started_at: meta.started_at,
+        duration_s: meta.duration_s,
+        boot_to_first_ack_s: meta.boot_to_first_ack_s,
+        environment: meta.environment,
     }
-    faults.into_values().collect()
+}
+
+fn anomaly(anomaly: &checker::Anomaly) -> AnomalyResult {
+    AnomalyResult {
+        name: anomaly.name.clone(),
+        inside_promise: anomaly.inside_promise,
+        count: anomaly.count,
+        follows: anomaly.follows.clone(),
+        examples: anomaly.instances.iter().take(EXAMPLES).map(example).collect(),
+    }
+}
+
+fn example(instance: &Instance) -> Example {
+    Example {
+        operations: instance.operations.clone(),
+        topic: instance.topic.clone(),
+        partition: instance.partition,
+        offset: instance.offset,
+        epoch: instance.epoch,
+        text: instance.text.clone(),
+    }
+}
+
+fn promise(report: &PromiseReport) -> PromiseResult {
+    PromiseResult {
+        name: report.name.clone(),
+        text: report.text.clone(),
+        acks: report.acks.clone(),
+        min_isr: report.min_isr,
+        spent_by: report.spent_by.clone(),
+    }
 }
