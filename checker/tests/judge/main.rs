@@ -1,6 +1,9 @@
-//! The checker, judged by histories whose verdict is known.
+//! The checker, judged by histories whose verdict is known, and against a literal checker.
 
+mod agreement;
 mod dsl;
+mod literal;
 mod promise_table;
 mod rules;
+mod toy;
 mod vacuity;

@@ -1,0 +1,258 @@
+//! The log anomalies, word for word: slow, and meant to be obviously right. Shares nothing with the checker but
+//! the history's types.
+
+use history::{Body, History, Key, Kind, LogEnd, Process};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How many instances of each anomaly there are, on both sides of the promise.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+struct Ack {
+    value: u64,
+    offset: Option<i64>,
+    invoked: u64,
+    completed: u64,
+    index: u64,
+}
+
+struct Shown {
+    offset: i64,
+    value: Option<u64>,
+    completed: u64,
+    index: u64,
+    last: bool,
+}
+
+/// The log starts at this offset, or (where only a record was shown) no higher.
+struct Start {
+    offset: i64,
+    exact: bool,
+    invoked: u64,
+    completed: u64,
+}
+
+#[derive(Default)]
+struct Log {
+    sent: BTreeSet<u64>,
+    acks: Vec<Ack>,
+    shown: Vec<Shown>,
+    starts: Vec<Start>,
+    passed: Vec<(i64, i64)>,
+    complete: Option<(i64, i64)>,
+}
+
+/// Counts them.
+pub fn counts(history: &History) -> Counts {
+    let mut counts = Counts::new();
+    for (key, log) in logs(history) {
+        let topic = history
+            .header
+            .topics
+            .iter()
+            .find(|topic| *topic.name == *key.topic)
+            .unwrap();
+        count(&log, topic.log_start_may_move, &mut counts);
+    }
+    counts.retain(|_, count| *count > 0);
+    counts
+}
+
+fn logs(history: &History) -> BTreeMap<Key, Log> {
+    let mut logs: BTreeMap<Key, Log> = BTreeMap::new();
+    let mut open: HashMap<Process, u64> = HashMap::new();
+    for entry in &history.entries {
+        if entry.kind == Kind::Invoke {
+            open.insert(entry.process, entry.time);
+        }
+        let completed = entry.time;
+        let mut begun = || open.remove(&entry.process).unwrap_or(completed);
+        match &entry.body {
+            Body::Send(send) => {
+                let log = logs.entry(send.key.clone()).or_default();
+                log.sent.insert(send.value);
+                if entry.kind == Kind::Invoke {
+                    continue;
+                }
+                let (invoked, offset) = (begun(), send.offset.filter(|offset| *offset >= 0));
+                if entry.kind == Kind::Ok && send.acks == -1 {
+                    log.acks.push(Ack {
+                        value: send.value,
+                        offset,
+                        invoked,
+                        completed,
+                        index: entry.index,
+                    });
+                    if let Some(offset) = offset {
+                        let value = Some(send.value);
+                        log.shown.push(Shown {
+                            offset,
+                            value,
+                            completed,
+                            index: entry.index,
+                            last: false,
+                        });
+                        log.starts.push(Start {
+                            offset,
+                            exact: false,
+                            invoked,
+                            completed,
+                        });
+                    }
+                }
+            }
+            Body::Poll(poll) if entry.kind != Kind::Invoke => {
+                let log = logs.entry(poll.key.clone()).or_default();
+                let invoked = begun();
+                for r in &poll.records {
+                    let (offset, value) = (r.offset, r.value);
+                    log.shown.push(Shown {
+                        offset,
+                        value,
+                        completed,
+                        index: entry.index,
+                        last: poll.last,
+                    });
+                    log.starts.push(Start {
+                        offset,
+                        exact: false,
+                        invoked,
+                        completed,
+                    });
+                }
+                if let Some(offset) = poll.log_start {
+                    log.starts.push(Start {
+                        offset,
+                        exact: true,
+                        invoked,
+                        completed,
+                    });
+                }
+                if let Some(highest) = poll.records.iter().map(|r| r.offset).max().filter(|_| poll.last) {
+                    log.passed.push((poll.from, highest));
+                }
+            }
+            Body::ListOffsets(asked) if entry.kind != Kind::Invoke => {
+                let invoked = begun();
+                if let (Kind::Ok, LogEnd::Earliest, Some(offset)) = (entry.kind, asked.which, asked.offset) {
+                    let log = logs.entry(asked.key.clone()).or_default();
+                    log.starts.push(Start {
+                        offset,
+                        exact: true,
+                        invoked,
+                        completed,
+                    });
+                }
+            }
+            Body::FinalRead(read) => {
+                let log = logs.entry(read.key.clone()).or_default();
+                if let Some(offset) = read.start {
+                    log.starts.push(Start {
+                        offset,
+                        exact: true,
+                        invoked: completed,
+                        completed,
+                    });
+                }
+                log.complete = read.start.zip(read.end).filter(|_| read.complete);
+            }
+            _ => {}
+        }
+    }
+    logs
+}
+
+fn count(log: &Log, log_start_may_move: bool, counts: &mut Counts) {
+    let mut add = |name, count: usize| *counts.entry(name).or_default() += count as u64;
+    let values_at = |offset: i64| -> BTreeSet<u64> {
+        log.shown
+            .iter()
+            .filter(|s| s.offset == offset)
+            .filter_map(|s| s.value)
+            .collect()
+    };
+    let offsets_of = |value: u64| -> BTreeSet<i64> {
+        log.shown
+            .iter()
+            .filter(|s| s.value == Some(value))
+            .map(|s| s.offset)
+            .collect()
+    };
+    let in_final = |offset: Option<i64>, value: u64| {
+        log.shown
+            .iter()
+            .any(|s| s.last && s.value == Some(value) && offset.is_none_or(|o| s.offset == o))
+    };
+    let offsets: BTreeSet<i64> = log.shown.iter().map(|s| s.offset).collect();
+    let values: BTreeSet<u64> = log.shown.iter().filter_map(|s| s.value).collect();
+
+    let corrupt: BTreeSet<i64> = log
+        .shown
+        .iter()
+        .filter(|s| s.value.is_none())
+        .map(|s| s.offset)
+        .collect();
+    add("corrupt", corrupt.len());
+    add(
+        "phantom",
+        values.iter().filter(|value| !log.sent.contains(value)).count(),
+    );
+    add(
+        "inconsistent-offsets",
+        offsets
+            .iter()
+            .filter(|offset| values_at(**offset).len() > 1)
+            .count(),
+    );
+    add(
+        "duplicate",
+        values
+            .iter()
+            .filter(|value| offsets_of(**value).len() > 1)
+            .count(),
+    );
+    let reassigned = |ack: &&Ack| {
+        log.shown.iter().any(|s| {
+            Some(s.offset) == ack.offset && s.value.is_some_and(|v| v != ack.value) && s.index > ack.index
+        })
+    };
+    add("offset-reassigned", log.acks.iter().filter(reassigned).count());
+    let too_low = |b: &&Ack| {
+        log.acks
+            .iter()
+            .any(|a| a.completed < b.invoked && b.offset.is_some() && a.offset > b.offset)
+    };
+    add(
+        "append-order-violates-real-time",
+        log.acks.iter().filter(too_low).count(),
+    );
+
+    let rose = |start: &&Start| {
+        start.exact
+            && log
+                .starts
+                .iter()
+                .any(|a| a.completed < start.invoked && a.offset < start.offset)
+    };
+    let rises: BTreeSet<i64> = log.starts.iter().filter(rose).map(|start| start.offset).collect();
+    add(
+        "log-start-moved",
+        if log_start_may_move { 0 } else { rises.len() },
+    );
+
+    for ack in log.acks.iter().filter(|ack| !in_final(ack.offset, ack.value)) {
+        match (log.complete, ack.offset) {
+            (Some((_, end)), Some(offset)) if offset >= end => add("acked-tail-lost", 1),
+            (Some((start, _)), Some(offset)) if offset < start && log_start_may_move => {}
+            (Some((start, _)), None) if start > 0 && log_start_may_move => {}
+            (Some(_), _) => add("acked-then-lost", 1),
+            (None, Some(offset)) => {
+                let passed = log
+                    .passed
+                    .iter()
+                    .any(|(from, highest)| *from <= offset && offset <= *highest);
+                add("acked-then-lost", usize::from(passed));
+            }
+            (None, None) => {}
+        }
+    }
+}
