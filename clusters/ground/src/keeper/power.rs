@@ -143,18 +143,24 @@ impl Keeper {
             self.disk_off(*at, &ToDisk::PowerOff);
         }
         let dead_at_ns = self.kill_nodes(&places);
-        let mut cuts = Vec::with_capacity(places.len());
-        for (at, dead_at_ns) in places.into_iter().zip(dead_at_ns) {
-            self.nodes[at].life = None;
-            let loss = self.settle(at, fault)?;
-            cuts.push(PowerCut {
-                node: self.nodes[at].id(),
-                cut_at_ns,
-                dead_at_ns,
-                loss,
-            });
+        for at in &places {
+            self.nodes[*at].life = None;
         }
-        Ok(cuts)
+        let losses = self.settle(&places, fault);
+        let cuts = places
+            .iter()
+            .zip(dead_at_ns)
+            .zip(losses)
+            .map(|((at, dead_at_ns), loss)| {
+                let node = self.nodes[*at].id();
+                Ok(PowerCut {
+                    node,
+                    cut_at_ns,
+                    dead_at_ns,
+                    loss: loss?,
+                })
+            });
+        cuts.collect()
     }
 
     /// Kills nodes whole, and waits until each of their processes is gone; when that was.
@@ -205,12 +211,28 @@ impl Keeper {
         }
     }
 
-    fn settle(&mut self, at: usize, fault: u64) -> Result<DiskLoss, Error> {
-        let what = format!("making what the cut leaves on {}", self.nodes[at].disk_name());
-        match self.ask_disk(at, &ToDisk::Settle { fault }, SETTLE_PATIENCE) {
-            FromDisk::Loss(loss) => Ok(loss),
-            FromDisk::Failed { why } => Err(refused(what, why, "has the run's folder room?")),
-            other => self.die(format!("{} answers {other:?}", self.nodes[at].disk_name())),
+    /// What the cut leaves on each disk; all make it at the same time, since most of it is waiting for the kernel to
+    /// drop the mounts. One that fails has no power from then on.
+    fn settle(&mut self, places: &[usize], fault: u64) -> Vec<Result<DiskLoss, Error>> {
+        for at in places {
+            // One that is gone is seen below.
+            let _ = self.nodes[*at].disk.channel.send(&ToDisk::Settle { fault });
+        }
+        places.iter().map(|at| self.settled(*at)).collect()
+    }
+
+    fn settled(&mut self, at: usize) -> Result<DiskLoss, Error> {
+        let (id, name) = (self.nodes[at].id(), self.nodes[at].disk_name());
+        let channel = self.nodes[at].disk.channel.clone();
+        match self.await_answer(id, &channel, SETTLE_PATIENCE) {
+            Ok((FromDisk::Loss(loss), _)) => Ok(loss),
+            Ok((FromDisk::Failed { why }, _)) => Err(refused(
+                format!("making what the cut leaves on {name}"),
+                why,
+                "has the run's folder room?",
+            )),
+            Ok((other, _)) => self.die(format!("{name} answers {other:?}")),
+            Err(silence) => self.die(format!("{name} hangs: {silence}")),
         }
     }
 }
