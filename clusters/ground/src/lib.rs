@@ -34,6 +34,7 @@ mod api;
 mod handle;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub mod proto;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod request;
 
 #[cfg(target_os = "linux")]
