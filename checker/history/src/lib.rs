@@ -26,3 +26,6 @@ pub use record::Recorder;
 
 /// The version of the format that this crate writes, in the header's `schema`.
 pub const SCHEMA: u32 = 1;
+
+/// The JSON Schema (draft 2020-12) of one line of a history: the header, or an entry.
+pub const JSON_SCHEMA: &str = include_str!("../schema/history.schema.json");

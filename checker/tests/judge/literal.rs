@@ -18,7 +18,6 @@ struct Ack {
 struct Shown {
     offset: i64,
     value: Option<u64>,
-    completed: u64,
     index: u64,
     last: bool,
 }
