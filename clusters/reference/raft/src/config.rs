@@ -1,0 +1,174 @@
+//! What a node is told before it starts.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Nanos, NodeId};
+
+/// The time-outs, under the names that Kafka gives them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// `controller.quorum.election.timeout.ms`: T; an election's timer is drawn from T..2T.
+    pub election_timeout: Duration,
+    /// `controller.quorum.fetch.timeout.ms`: without a successful Fetch for this long, a voter asks
+    /// for an election. The leader resigns when a majority has not fetched for 1.5 times this long.
+    pub fetch_timeout: Duration,
+    /// `controller.quorum.election.backoff.max.ms`: the longest that a successor whom the leader
+    /// did not prefer holds back after the leader's resignation.
+    pub election_backoff_max: Duration,
+    /// `controller.quorum.request.timeout.ms`: an unanswered request is given up after this long.
+    pub request_timeout: Duration,
+    /// `controller.quorum.retry.backoff.ms`: the pause after a failed or refused request.
+    pub retry_backoff: Duration,
+    /// How long a leader may hold back a Fetch that has nothing to return. Below the fetch
+    /// time-out, or idle followers would call for elections. Kafka has no key for it.
+    pub fetch_max_wait: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            election_timeout: Duration::from_millis(1000),
+            fetch_timeout: Duration::from_millis(2000),
+            election_backoff_max: Duration::from_millis(1000),
+            request_timeout: Duration::from_millis(2000),
+            retry_backoff: Duration::from_millis(20),
+            fetch_max_wait: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Who this node is, who votes, and the time-outs. Checked when made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    id: NodeId,
+    voters: Vec<NodeId>,
+    timeouts: Timeouts,
+}
+
+impl Config {
+    /// Checks the parts against each other. `voters` is `controller.quorum.voters`' ids; a node
+    /// that is not among them is an observer.
+    ///
+    /// # Errors
+    ///
+    /// When no set of running nodes could ever work this way.
+    pub fn new(id: NodeId, voters: &[NodeId], timeouts: Timeouts) -> Result<Self, ConfigError> {
+        let mut sorted = voters.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ConfigError::VoterTwice(pair[0]));
+        }
+        if sorted.is_empty() {
+            return Err(ConfigError::NoVoters);
+        }
+        if let Some(negative) = sorted.iter().chain([&id]).find(|node| node.0 < 0) {
+            return Err(ConfigError::NegativeId(*negative));
+        }
+        timeouts_work(&timeouts)?;
+        Ok(Self {
+            id,
+            voters: sorted,
+            timeouts,
+        })
+    }
+
+    /// This node.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Those who vote, in ascending order.
+    pub fn voters(&self) -> &[NodeId] {
+        &self.voters
+    }
+
+    /// The time-outs.
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    /// Whether `node` votes.
+    pub fn is_voter(&self, node: NodeId) -> bool {
+        self.voters.binary_search(&node).is_ok()
+    }
+
+    /// How many voters make a strict majority.
+    pub fn majority(&self) -> usize {
+        self.voters.len() / 2 + 1
+    }
+
+    /// The voters but this node.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.voters.iter().copied().filter(|node| *node != self.id)
+    }
+}
+
+fn timeouts_work(timeouts: &Timeouts) -> Result<(), ConfigError> {
+    for (name, value) in [
+        ("controller.quorum.election.timeout.ms", timeouts.election_timeout),
+        ("controller.quorum.fetch.timeout.ms", timeouts.fetch_timeout),
+        ("controller.quorum.request.timeout.ms", timeouts.request_timeout),
+        ("controller.quorum.retry.backoff.ms", timeouts.retry_backoff),
+    ] {
+        if value.is_zero() {
+            return Err(ConfigError::ZeroTimeout(name));
+        }
+    }
+    if timeouts.fetch_max_wait >= timeouts.fetch_timeout {
+        return Err(ConfigError::WaitTooLong);
+    }
+    Ok(())
+}
+
+/// Why a configuration cannot work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigError {
+    /// Nobody votes.
+    NoVoters,
+    /// A voter is named twice.
+    VoterTwice(NodeId),
+    /// Ids below zero are not nodes.
+    NegativeId(NodeId),
+    /// The time-out of that name is zero, which would busy-loop.
+    ZeroTimeout(&'static str),
+    /// A Fetch may wait as long as the fetch time-out, so that an idle quorum never rests.
+    WaitTooLong,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVoters => {
+                write!(
+                    f,
+                    "controller.quorum.voters names nobody: name at least one voter"
+                )
+            }
+            Self::VoterTwice(id) => {
+                write!(f, "controller.quorum.voters names node {id} twice: name it once")
+            }
+            Self::NegativeId(id) => {
+                write!(f, "node id {id} is negative: ids start at 0")
+            }
+            Self::ZeroTimeout(name) => {
+                write!(
+                    f,
+                    "{name} is 0, and the node would never rest: set it to 1 or more"
+                )
+            }
+            Self::WaitTooLong => write!(
+                f,
+                "a Fetch may wait as long as controller.quorum.fetch.timeout.ms, and an idle \
+                 quorum would hold elections for ever: raise the time-out"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A duration as nanoseconds; five centuries are as good as for ever.
+pub(crate) fn nanos(duration: Duration) -> Nanos {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,174 @@
+//! Leading: serving fetches, counting, committing.
+
+use super::state::{FollowingVoter, State};
+use super::{Parked, Raft, ReplicaProgress, leader_only};
+use crate::config::nanos;
+use crate::{Action, Body, FetchAnswer, FetchRequest, Fetched, Nanos, NodeId, Offset, Refusal, RequestId};
+
+/// An observer that has not fetched for this long is no longer shown. Kafka's figure.
+const OBSERVER_SESSION: Nanos = 300 * 1_000_000_000;
+
+/// So many observers are kept track of; ids are the askers' to make up.
+const OBSERVERS_MAX: usize = 1_000;
+
+impl Raft {
+    pub(super) fn followers_from(&self, now: Nanos) -> Vec<FollowingVoter> {
+        self.config
+            .peers()
+            .map(|id| FollowingVoter {
+                progress: ReplicaProgress::new(id),
+                contact: now,
+                announced: None,
+            })
+            .collect()
+    }
+
+    /// Answers a Fetch, or parks it.
+    pub(super) fn on_fetch(
+        &mut self,
+        now: Nanos,
+        id: RequestId,
+        request: FetchRequest,
+    ) -> Result<(), Refusal> {
+        self.check_fetch(&request)?;
+        if let Some(replica) = request.replica {
+            self.note_contact(now, replica);
+            self.unpark(replica);
+        }
+        let parts = request
+            .last_fetched_epoch
+            .and_then(|epoch| self.log.divergence(request.fetch_offset, epoch));
+        if let Some(end) = parts {
+            self.reply_fetch(id, Fetched::Diverging(end));
+            return Ok(());
+        }
+        if request.fetch_offset > self.log.end() {
+            return Err(Refusal::OffsetOutOfRange);
+        }
+        if let Some(replica) = request.replica {
+            self.note_progress(now, replica, request.fetch_offset);
+            self.advance_high_watermark();
+        }
+        self.park(Parked::new(now, id, &request));
+        Ok(())
+    }
+
+    fn check_fetch(&self, request: &FetchRequest) -> Result<(), Refusal> {
+        match request.epoch {
+            Some(epoch) if epoch < self.quorum.epoch => return Err(Refusal::FencedLeaderEpoch),
+            Some(epoch) if epoch > self.quorum.epoch => return Err(Refusal::UnknownLeaderEpoch),
+            _ => {}
+        }
+        leader_only(self.role())?;
+        // A replica's offset counts towards commits, so it must say what its log ends with.
+        let unproven =
+            request.replica.is_some() && (request.epoch.is_none() || request.last_fetched_epoch.is_none());
+        let nonsense = request.fetch_offset < 0
+            || request.last_fetched_epoch.is_some_and(|epoch| epoch < 0)
+            || request.replica == Some(self.config.id());
+        if unproven || nonsense {
+            return Err(Refusal::InvalidRequest);
+        }
+        Ok(())
+    }
+
+    pub(super) fn reply_fetch(&mut self, to: RequestId, fetched: Fetched<crate::ReadRange>) {
+        let State::Leader(leader) = &self.state else {
+            return self.reply(to, Body::Refused(Refusal::NotLeaderOrFollower));
+        };
+        let answer = FetchAnswer {
+            high_watermark: leader.high_watermark,
+            fetched,
+        };
+        self.reply(to, Body::Fetch(answer));
+    }
+
+    /// The epoch is right, so the voter follows, wherever its log ends.
+    fn note_contact(&mut self, now: Nanos, replica: NodeId) {
+        if let State::Leader(leader) = &mut self.state {
+            for voter in &mut leader.followers {
+                if voter.progress.id == replica {
+                    voter.contact = now;
+                }
+            }
+        }
+    }
+
+    fn note_progress(&mut self, now: Nanos, replica: NodeId, offset: Offset) {
+        let end = self.log.end();
+        let is_voter = self.config.is_voter(replica);
+        let State::Leader(leader) = &mut self.state else {
+            return;
+        };
+        if is_voter {
+            for voter in &mut leader.followers {
+                if voter.progress.id == replica {
+                    voter.progress.note(now, offset, end);
+                }
+            }
+            return;
+        }
+        let observers = &mut leader.observers;
+        observers.retain(|seen| {
+            let last_fetch = seen.last_fetch.unwrap_or(now);
+            last_fetch.saturating_add(OBSERVER_SESSION) > now
+        });
+        let known = observers.iter().any(|seen| seen.id == replica);
+        if !known && observers.len() < OBSERVERS_MAX {
+            observers.push(ReplicaProgress::new(replica));
+        }
+        if let Some(seen) = observers.iter_mut().find(|seen| seen.id == replica) {
+            seen.note(now, offset, end);
+        }
+    }
+
+    /// Commits what a majority has, once that covers a record of this epoch: what an earlier
+    /// leader's records have reached says nothing until a record of one's own is on top of them.
+    pub(super) fn advance_high_watermark(&mut self) {
+        let majority = self.config.majority();
+        let own = self.log.synced();
+        let State::Leader(leader) = &mut self.state else {
+            return;
+        };
+        let mut ends: Vec<Offset> = leader
+            .followers
+            .iter()
+            .map(|voter| voter.progress.end_offset.unwrap_or(-1))
+            .chain([own])
+            .collect();
+        ends.sort_unstable_by(|one, other| other.cmp(one));
+        let reached = ends[majority - 1];
+        if reached > leader.epoch_start && leader.high_watermark.is_none_or(|old| reached > old) {
+            leader.high_watermark = Some(reached);
+            self.commit(reached);
+        }
+    }
+
+    pub(super) fn commit(&mut self, high_watermark: Offset) {
+        if self.high_watermark.is_none_or(|old| high_watermark > old) {
+            self.high_watermark = Some(high_watermark);
+            self.actions.push(Action::Commit { high_watermark });
+        }
+    }
+
+    /// When the leader must give up, unless a majority (itself included) fetches before.
+    pub(super) fn check_quorum_deadline(&self) -> Option<Nanos> {
+        let State::Leader(leader) = &self.state else {
+            return None;
+        };
+        let needed = self.config.majority() - 1;
+        let mut contacts: Vec<Nanos> = leader.followers.iter().map(|voter| voter.contact).collect();
+        contacts.sort_unstable_by(|one, other| other.cmp(one));
+        let oldest_needed = contacts.get(needed.checked_sub(1)?)?;
+        let fetch_timeout = nanos(self.config.timeouts().fetch_timeout);
+        Some(oldest_needed.saturating_add(fetch_timeout.saturating_add(fetch_timeout / 2)))
+    }
+
+    /// When a voter that does not fetch is told (again) who leads.
+    pub(super) fn announcement_due(&self, voter: &FollowingVoter) -> Nanos {
+        let pause = nanos(self.config.timeouts().fetch_timeout) / 2;
+        voter
+            .announced
+            .map_or(0, |at| at.max(voter.contact).saturating_add(pause))
+    }
+}

@@ -1,0 +1,203 @@
+//! From state to state. Every change of the quorum state goes through [`Raft::enter`], which
+//! persists it ahead of whatever is said in the new state.
+
+use super::Raft;
+use super::state::{Election, Following, Leadership, Resignation, State};
+use crate::config::nanos;
+use crate::{Action, Epoch, Fatal, LeaderChange, Nanos, NodeId, QuorumState};
+
+impl Raft {
+    /// Picks up where the last incarnation left off.
+    pub(super) fn resume(&mut self, now: Nanos) {
+        let me = self.config.id();
+        if self.quorum.epoch < self.log.last_epoch() {
+            return self.become_unattached(now, self.log.last_epoch());
+        }
+        match self.quorum {
+            QuorumState { leader, .. } if leader == Some(me) && self.is_voter() => {
+                self.become_resigned(now, Vec::new());
+            }
+            QuorumState {
+                epoch,
+                leader: Some(leader),
+                ..
+            } if leader != me && self.config.is_voter(leader) => {
+                self.become_follower(now, epoch, leader);
+            }
+            QuorumState { voted, .. } if voted == Some(me) && self.is_voter() => {
+                // The vote stands, so its answer may as well be sought.
+                self.stand(now);
+            }
+            QuorumState { epoch, .. } => self.become_unattached(now, epoch),
+        }
+    }
+
+    /// Takes in what someone knows of epochs and leaders.
+    pub(super) fn learn(&mut self, now: Nanos, epoch: Epoch, leader: Option<NodeId>) {
+        let leader = leader.filter(|node| *node != self.config.id() && self.config.is_voter(*node));
+        match leader {
+            Some(leader) if epoch > self.quorum.epoch => self.become_follower(now, epoch, leader),
+            None if epoch > self.quorum.epoch => self.become_unattached(now, epoch),
+            Some(leader) if epoch == self.quorum.epoch && self.quorum.leader.is_none() => {
+                self.become_follower(now, epoch, leader);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn become_unattached(&mut self, now: Nanos, epoch: Epoch) {
+        let election_at = self.is_voter().then(|| self.election_timer(now));
+        let quorum = self.quorum_in(epoch);
+        self.enter(quorum, State::Unattached { election_at });
+    }
+
+    pub(super) fn become_follower(&mut self, now: Nanos, epoch: Epoch, leader: NodeId) {
+        let mut quorum = self.quorum_in(epoch);
+        quorum.leader = Some(leader);
+        let following = Following {
+            leader,
+            deadline: self.fetch_timer(now),
+            fetched: false,
+        };
+        self.enter(quorum, State::Follower(following));
+    }
+
+    /// Asks whether an election could be won, and calls one at once where nobody need be asked.
+    pub(super) fn become_prospective(&mut self, now: Nanos) {
+        let election = self.poll(now);
+        self.enter(self.quorum, State::Prospective(election));
+        if self.config.majority() == 1 {
+            self.become_candidate(now);
+        }
+    }
+
+    /// The poll is lost: back to the last known leader, or to knowing none.
+    pub(super) fn give_up_prospects(&mut self, now: Nanos) {
+        let QuorumState { epoch, leader, .. } = self.quorum;
+        match leader.filter(|node| self.config.is_voter(*node)) {
+            Some(leader) => self.become_follower(now, epoch, leader),
+            None => self.become_unattached(now, epoch),
+        }
+    }
+
+    pub(super) fn become_candidate(&mut self, now: Nanos) {
+        let Some(epoch) = self.quorum.epoch.checked_add(1) else {
+            return self.die(Fatal::EpochsExhausted);
+        };
+        self.quorum_for_candidacy(epoch);
+        self.stand(now);
+    }
+
+    /// Stands for election in the present epoch, for which this node has voted for itself.
+    fn stand(&mut self, now: Nanos) {
+        let election = self.poll(now);
+        self.enter(self.quorum, State::Candidate(election));
+        if self.config.majority() == 1 {
+            self.become_leader(now, vec![self.config.id()]);
+        }
+    }
+
+    fn quorum_for_candidacy(&mut self, epoch: Epoch) {
+        self.quorum = QuorumState {
+            epoch,
+            leader: None,
+            voted: Some(self.config.id()),
+        };
+        self.actions.push(Action::Persist(self.quorum));
+    }
+
+    pub(super) fn become_leader(&mut self, now: Nanos, granting_voters: Vec<NodeId>) {
+        let (me, epoch) = (self.config.id(), self.quorum.epoch);
+        let leadership = Leadership {
+            epoch_start: self.log.end(),
+            high_watermark: None,
+            followers: self.followers_from(now),
+            observers: Vec::new(),
+        };
+        let mut quorum = self.quorum;
+        quorum.leader = Some(me);
+        self.enter(quorum, State::Leader(leadership));
+        let base_offset = self.log.end();
+        self.log.append(epoch, base_offset + 1);
+        self.actions.push(Action::AppendLeaderChange(LeaderChange {
+            base_offset,
+            epoch,
+            leader: me,
+            voters: self.config.voters().to_vec(),
+            granting_voters,
+        }));
+        self.actions.push(Action::Sync(self.log.ticket()));
+    }
+
+    /// Gives up leading, if leading: the others learn whom this node would like to see next.
+    pub(super) fn resign(&mut self, now: Nanos) {
+        let State::Leader(leader) = &self.state else {
+            return;
+        };
+        let mut successors: Vec<_> = leader.followers.iter().map(|voter| voter.progress).collect();
+        successors.sort_by_key(|progress| (std::cmp::Reverse(progress.end_offset), progress.id));
+        let preferred = successors.iter().map(|progress| progress.id).collect();
+        self.become_resigned(now, preferred);
+    }
+
+    fn become_resigned(&mut self, now: Nanos, preferred_successors: Vec<NodeId>) {
+        let resignation = Resignation {
+            election_at: self.election_timer(now),
+            preferred_successors,
+        };
+        self.enter(self.quorum, State::Resigned(resignation));
+    }
+
+    /// After resigning: the next epoch, without a leader as yet.
+    pub(super) fn move_on(&mut self, now: Nanos) {
+        match self.quorum.epoch.checked_add(1) {
+            Some(epoch) => self.become_unattached(now, epoch),
+            None => self.die(Fatal::EpochsExhausted),
+        }
+    }
+
+    /// The present quorum state if it is of that epoch; that epoch's blank one otherwise.
+    fn quorum_in(&self, epoch: Epoch) -> QuorumState {
+        if epoch == self.quorum.epoch {
+            self.quorum
+        } else {
+            QuorumState {
+                epoch,
+                ..QuorumState::default()
+            }
+        }
+    }
+
+    pub(super) fn enter(&mut self, quorum: QuorumState, state: State) {
+        if quorum != self.quorum {
+            self.quorum = quorum;
+            self.actions.push(Action::Persist(quorum));
+        }
+        self.state = state;
+        self.calls.clear();
+        self.actions.push(Action::Standing(self.standing()));
+        self.refuse_parked();
+    }
+
+    fn poll(&mut self, now: Nanos) -> Election {
+        Election {
+            deadline: self.election_timer(now),
+            granted: vec![self.config.id()],
+            rejected: 0,
+        }
+    }
+
+    /// T..2T from now; at once where there is nobody to collide with.
+    pub(super) fn election_timer(&mut self, now: Nanos) -> Nanos {
+        if self.config.voters().len() == 1 {
+            return now;
+        }
+        let base = nanos(self.config.timeouts().election_timeout);
+        let jitter = self.random.below(base);
+        now.saturating_add(base).saturating_add(jitter)
+    }
+
+    pub(super) fn fetch_timer(&self, now: Nanos) -> Nanos {
+        now.saturating_add(nanos(self.config.timeouts().fetch_timeout))
+    }
+}

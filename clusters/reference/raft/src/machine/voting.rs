@@ -1,0 +1,94 @@
+//! Votes: given, and counted.
+
+use super::Raft;
+use super::state::State;
+use crate::{Action, Body, Nanos, NodeId, ReadRange, Refusal, VoteRequest};
+
+impl Raft {
+    pub(super) fn on_vote(&mut self, now: Nanos, request: VoteRequest) -> Result<Body<ReadRange>, Refusal> {
+        if !self.is_voter() || !self.config.is_voter(request.candidate) {
+            return Err(Refusal::InconsistentVoterSet);
+        }
+        let sane = if request.pre_vote {
+            request.last_epoch <= request.epoch
+        } else {
+            request.last_epoch < request.epoch
+        };
+        if !sane || request.candidate == self.config.id() {
+            return Err(Refusal::InvalidRequest);
+        }
+        if request.epoch < self.quorum.epoch {
+            return Err(Refusal::FencedLeaderEpoch);
+        }
+        if request.epoch > self.quorum.epoch {
+            self.become_unattached(now, request.epoch);
+        }
+        let granted = if request.pre_vote {
+            self.would_vote_for(&request)
+        } else {
+            self.vote_for(now, &request)
+        };
+        Ok(Body::Vote { granted })
+    }
+
+    fn is_up_to_date(&self, request: &VoteRequest) -> bool {
+        (request.last_epoch, request.last_offset) >= (self.log.last_epoch(), self.log.end())
+    }
+
+    /// A pre-vote binds nobody. Who hears from a leader sees no need for an election.
+    fn would_vote_for(&self, request: &VoteRequest) -> bool {
+        let hears_a_leader = match &self.state {
+            State::Leader(_) => true,
+            State::Follower(following) => following.fetched,
+            _ => false,
+        };
+        !hears_a_leader && self.is_up_to_date(request)
+    }
+
+    /// One vote an epoch, none once a leader is known, none for a log that may lack something
+    /// committed. A fresh vote starts the timer anew, so that the candidate has its time.
+    fn vote_for(&mut self, now: Nanos, request: &VoteRequest) -> bool {
+        if !matches!(self.state, State::Unattached { .. } | State::Prospective(_)) {
+            return false;
+        }
+        if let Some(voted) = self.quorum.voted {
+            return voted == request.candidate;
+        }
+        if self.quorum.leader.is_some() || !self.is_up_to_date(request) {
+            return false;
+        }
+        self.quorum.voted = Some(request.candidate);
+        self.actions.push(Action::Persist(self.quorum));
+        self.become_unattached(now, self.quorum.epoch);
+        true
+    }
+
+    pub(super) fn on_ballot(&mut self, now: Nanos, from: NodeId, granted: bool) {
+        let voters = self.config.voters().len();
+        let majority = self.config.majority();
+        let binding = matches!(self.state, State::Candidate(_));
+        let (State::Prospective(election) | State::Candidate(election)) = &mut self.state else {
+            return;
+        };
+        if let Some(slot) = self.calls.slot_mut(from) {
+            slot.answered = true;
+        }
+        if granted {
+            election.granted.push(from);
+        } else {
+            election.rejected += 1;
+        }
+        let won = election.granted.len() >= majority;
+        let lost = election.rejected > voters - majority;
+        match (won, binding) {
+            (true, true) => {
+                let granted = std::mem::take(&mut election.granted);
+                self.become_leader(now, granted);
+            }
+            (true, false) => self.become_candidate(now),
+            // A rejected candidate waits its timer out, so that another may win this epoch.
+            (false, false) if lost => self.give_up_prospects(now),
+            (false, _) => {}
+        }
+    }
+}
