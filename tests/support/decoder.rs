@@ -1,7 +1,8 @@
 //! An independent reading of brokers' logs: the backing folders of a finished run, decoded offline. It shares no code
 //! with the reference cluster, the client or the protocol crate: Kafka's message format v2 by hand.
 
-use std::collections::BTreeMap;
+use super::history;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -128,41 +129,48 @@ fn crc32c(bytes: &[u8]) -> u32 {
 
 /// What the decoder found wrong in a finished run whose disks were kept: sentences.
 pub fn check(run: &Path) -> Vec<String> {
-    let history = Facts::read(run);
+    let facts = Facts::read(run);
     let logs: BTreeMap<i32, Records> =
-        (0..3).map(|node| (node, replica_log(run, node, &history.topic, 0))).collect();
+        BROKERS.map(|node| (node, replica_log(run, node, &facts.topic, 0))).into_iter().collect();
+    let values: BTreeMap<i32, BTreeSet<u64>> =
+        logs.iter().map(|(node, log)| (*node, log.values().copied().collect())).collect();
     let mut wrong = Vec::new();
-    for (offset, value) in &history.acked {
-        let lost = history.lost.contains(&(*offset, *value));
+    for (offset, value) in &facts.acked {
+        let lost = facts.lost.contains(&(*offset, *value));
         for (node, log) in &logs {
-            let there = log.get(offset) == Some(value);
-            if lost && there {
+            if lost && values[node].contains(value) {
                 wrong.push(format!("offset {offset}, value {value}: called lost, and in the log of {node}"));
             }
-            if !lost && !there && history.isr.contains(node) {
+            if !lost && facts.isr.contains(node) && log.get(offset) != Some(value) {
                 wrong.push(format!("offset {offset}, value {value}: acked, and not in the log of {node}"));
             }
         }
     }
-    if history.acked.is_empty() {
+    for (offset, value) in facts.lost.difference(&facts.acked) {
+        wrong.push(format!("offset {offset}, value {value}: called lost, and never acked"));
+    }
+    if facts.acked.is_empty() {
         wrong.push("the history has no acked record".into());
     }
-    for (offset, value) in &history.lost {
-        if !history.acked.contains(&(*offset, *value)) {
-            wrong.push(format!("offset {offset}, value {value}: called lost, and never acked"));
-        }
+    if facts.isr.is_empty() {
+        wrong.push("the history has no ISR".into());
     }
     wrong
 }
+
+/// The brokers of a run.
+const BROKERS: [i32; 3] = [0, 1, 2];
+/// The anomalies that are losses of acknowledged records.
+pub const LOSSES: [&str; 2] = ["acked-then-lost", "acked-tail-lost"];
 
 /// What the history and the anomalies say, read as plain JSON.
 pub struct Facts {
     /// The topic.
     pub topic: String,
     /// (offset, value) of each acknowledged record.
-    pub acked: Vec<(i64, u64)>,
+    pub acked: BTreeSet<(i64, u64)>,
     /// (offset, value) of each record called lost.
-    pub lost: std::collections::BTreeSet<(i64, u64)>,
+    pub lost: BTreeSet<(i64, u64)>,
     /// The last ISR of partition 0.
     pub isr: Vec<i32>,
 }
@@ -170,46 +178,30 @@ pub struct Facts {
 impl Facts {
     /// Reads them from a run's folder.
     pub fn read(run: &Path) -> Facts {
-        let text = fs::read_to_string(run.join("history.jsonl")).unwrap();
-        let lines: Vec<serde_json::Value> =
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let topic = lines[0]["topics"][0]["name"].as_str().unwrap().to_string();
-        let mut facts = Facts { topic, acked: Vec::new(), lost: Default::default(), isr: Vec::new() };
-        for line in &lines[1..] {
-            let value = &line["value"];
-            match (line["f"].as_str(), line["type"].as_str()) {
-                (Some("send"), Some("ok")) => {
-                    let offset = value["offset"].as_i64().unwrap();
-                    facts.acked.push((offset, value["record"].as_u64().unwrap()));
-                }
-                (Some("partition"), _) => {
-                    let isr = value["isr"].as_array().unwrap().iter();
-                    facts.isr = isr.map(|node| node.as_i64().unwrap() as i32).collect();
-                }
-                _ => {}
-            }
+        let lines = history::lines(run);
+        let states = history::entries(&lines, "partition").filter(|entry| entry["value"]["partition"] == 0);
+        let isr = states.last().and_then(|state| state["value"]["isr"].as_array());
+        Facts {
+            topic: lines[0]["topics"][0]["name"].as_str().unwrap().to_string(),
+            acked: history::entries(&lines, "send").filter_map(acked).collect(),
+            lost: lost(run, &lines),
+            isr: isr.into_iter().flatten().map(|node| node.as_i64().unwrap() as i32).collect(),
         }
-        facts.lost = lost(run, &lines);
-        facts
     }
 }
 
+/// Offset and value of an acknowledged record.
+fn acked(entry: &serde_json::Value) -> Option<(i64, u64)> {
+    let value = &entry["value"];
+    let acked = entry["f"] == "send" && entry["type"] == "ok" && value["acks"] == -1;
+    acked.then(|| (value["offset"].as_i64().unwrap(), value["record"].as_u64().unwrap()))
+}
+
 /// The records that the anomalies call lost: each names, among its operations, the send that was acknowledged.
-fn lost(run: &Path, lines: &[serde_json::Value]) -> std::collections::BTreeSet<(i64, u64)> {
+fn lost(run: &Path, lines: &[serde_json::Value]) -> BTreeSet<(i64, u64)> {
     let text = fs::read_to_string(run.join("anomalies.jsonl")).unwrap_or_default();
-    let mut lost = std::collections::BTreeSet::new();
-    for line in text.lines() {
-        let anomaly: serde_json::Value = serde_json::from_str(line).unwrap();
-        if !["acked-then-lost", "acked-tail-lost"].contains(&anomaly["name"].as_str().unwrap()) {
-            continue;
-        }
-        let operations = anomaly["operations"].as_array().unwrap().iter();
-        let entries = operations.map(|index| &lines[1 + index.as_u64().unwrap() as usize]);
-        let acked = entries.filter(|entry| entry["f"] == "send" && entry["type"] == "ok");
-        lost.extend(acked.map(|entry| {
-            let value = &entry["value"];
-            (value["offset"].as_i64().unwrap(), value["record"].as_u64().unwrap())
-        }));
-    }
-    lost
+    let anomalies = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let losses = anomalies.filter(|anomaly| LOSSES.contains(&anomaly["name"].as_str().unwrap()));
+    let operations = losses.flat_map(|loss| loss["operations"].as_array().unwrap().clone());
+    operations.filter_map(|index| acked(&lines[1 + index.as_u64().unwrap() as usize])).collect()
 }

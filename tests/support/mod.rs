@@ -1,19 +1,25 @@
-//! What the tests of whole runs share: running `ackall`, finding its processes, and what a machine looks like before
-//! and after.
+//! What the tests of whole runs and the campaigns share: starting `ackall`, waiting for it, and what it left.
 #![allow(dead_code)] // each test takes what it needs
 
+pub mod answers;
+pub mod deaths;
 pub mod decoder;
+pub mod history;
+pub mod machine;
+pub mod wire;
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a run may take in tests, debug build and a busy machine included.
-const RUN_LIMIT: Duration = Duration::from_secs(150);
-/// After the death of any part everything is gone within this.
-pub const GONE_LIMIT: Duration = Duration::from_secs(1);
+pub const RUN_LIMIT: Duration = Duration::from_secs(150);
+/// The variable that marks the processes of one run, for their environment is handed down.
+pub const MARK: &str = "ACKALL_TEST_RUN";
 
 /// A folder of a test's own, removed at its end.
 pub struct Folder(pub PathBuf);
@@ -34,66 +40,160 @@ impl Drop for Folder {
     }
 }
 
-/// The `ackall` of this build.
+/// The ground, for one test at a time: two cores are all there is. A machine that cannot have it fails the test,
+/// in doctor's words.
+pub fn ground() -> MutexGuard<'static, ()> {
+    static GROUND: Mutex<()> = Mutex::new(());
+    static DOCTOR: OnceLock<Result<(), String>> = OnceLock::new();
+    // A test that failed holding it has said so; the next one starts from a clean machine all the same.
+    let guard = GROUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let word = DOCTOR.get_or_init(|| {
+        let output = ackall().arg("doctor").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(()) } else { Err(said) }
+    });
+    if let Err(said) = word {
+        panic!("this machine cannot run ackall; doctor says:\n{said}");
+    }
+    guard
+}
+
+/// Says that an optional thing is missing; an error where `ACKALL_REQUIRE` names it.
+pub fn skipped(name: &str, reason: &str) {
+    let required = std::env::var("ACKALL_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|required| required == name), "{name} is required: {reason}");
+    println!("SKIPPED {name}: {reason}");
+    // Past the test harness's capture, so that it is seen when all is well too.
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
+}
+
+/// The executable under test: of this build, where a test runs; beside the campaign, where that runs.
+pub fn executable() -> PathBuf {
+    if let Some(path) = option_env!("CARGO_BIN_EXE_ackall") {
+        return path.into();
+    }
+    let example = std::env::current_exe().unwrap();
+    example.parent().and_then(Path::parent).unwrap().join("ackall")
+}
+
+/// `ackall`, as a stranger would start it.
 pub fn ackall() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ackall"));
-    command.env_remove("ACKALL_SEED").env_remove("ACKALL_OUT");
+    clean(Command::new(executable()))
+}
+
+/// A command without anybody's settings.
+pub fn clean(mut command: Command) -> Command {
+    for name in ["ACKALL_SEED", "ACKALL_OUT", "ACKALL_KEEP_DISKS", "ACKALL_COLOR", "SUDO_UID", "SUDO_GID"] {
+        command.env_remove(name);
+    }
     command
 }
 
-/// A run that ends by itself: its exit status, output and folder.
-pub struct Run {
-    pub output: Output,
+/// A run that goes on. Its output goes to files, so that nobody has to drain it.
+pub struct Started {
+    /// The process that was started: the front.
+    child: Child,
+    /// What marks all its processes.
+    pub mark: String,
+    /// The run's folder.
     pub dir: PathBuf,
+    /// When it was started.
+    pub began: Instant,
+    said: PathBuf,
+}
+
+/// A run that has ended.
+pub struct Run {
+    /// How its front ended.
+    pub status: ExitStatus,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+    /// The run's folder.
+    pub dir: PathBuf,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Starts `ackall run` with these arguments; the run's folder is `name` below `folder`.
+pub fn start(folder: &Path, name: &str, args: &[&str]) -> Started {
+    let dir = folder.join(name);
+    let mut command = ackall();
+    command.arg("run").args(args).arg("--run-dir").arg(&dir);
+    spawn(command, folder, name)
+}
+
+/// Starts a command that runs `ackall`; the run's folder is `name` below `folder`, by the command's own words.
+pub fn spawn(mut command: Command, folder: &Path, name: &str) -> Started {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let said = folder.join(format!("{name}.said"));
+    let file = |what: &str| File::create(said.with_extension(what)).unwrap();
+    command.env(MARK, &mark).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
+    let began = Instant::now();
+    let child = command.spawn().unwrap_or_else(|e| panic!("starting {command:?}: {e}"));
+    Started { child, mark, dir: folder.join(name), began, said }
+}
+
+impl Started {
+    /// The front's process id.
+    pub fn front(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Whether the front has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end, and kills it past the limit.
+    pub fn wait(mut self) -> Run {
+        while !self.has_ended() {
+            if self.began.elapsed() > RUN_LIMIT {
+                self.child.kill().unwrap();
+                panic!("a run did not end within {RUN_LIMIT:?}: {}", self.ended().said());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.ended()
+    }
+
+    fn read(&self, what: &str) -> String {
+        let bytes = fs::read(self.said.with_extension(what)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// What it has said until now.
+    pub fn said_so_far(&self) -> String {
+        self.read("out") + &self.read("err")
+    }
+
+    fn ended(mut self) -> Run {
+        let took = self.began.elapsed();
+        let status = self.child.wait().unwrap();
+        Run { status, out: self.read("out"), err: self.read("err"), dir: self.dir, took }
+    }
 }
 
 impl Run {
+    /// The exit status; a front that a signal ended has 256 and the signal's number.
     pub fn code(&self) -> i32 {
-        self.output.status.code().unwrap_or(-1)
+        self.status.code().unwrap_or_else(|| 256 + self.status.signal().unwrap_or_default())
     }
 
+    /// Its `result.json`.
     pub fn result(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.dir.join("result.json"))
             .unwrap_or_else(|e| panic!("no result.json: {e}\n{}", self.said()));
         serde_json::from_str(&text).unwrap()
     }
 
+    /// Everything it said.
     pub fn said(&self) -> String {
-        format!(
-            "{}{}",
-            String::from_utf8_lossy(&self.output.stdout),
-            String::from_utf8_lossy(&self.output.stderr)
-        )
+        format!("exit status {}\n{}{}", self.code(), self.out, self.err)
     }
-}
-
-/// Runs a scenario in the folder `name` below `folder`, its disks kept.
-pub fn run(folder: &Folder, name: &str, args: &[&str]) -> Run {
-    let dir = folder.0.join(name);
-    let child = ackall()
-        .arg("run")
-        .args(args)
-        .args(["--keep-disks", "always", "--run-dir"])
-        .arg(&dir)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    Run { output: wait(child), dir }
-}
-
-/// Waits for a child, and kills it past the limit.
-pub fn wait(mut child: Child) -> Output {
-    let began = Instant::now();
-    // The output is a few lines, less than a pipe holds.
-    while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > RUN_LIMIT {
-            child.kill().unwrap();
-            panic!("a run did not end within {RUN_LIMIT:?}: {:?}", child.wait_with_output());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().unwrap()
 }
 
 /// Waits until something is there, or panics past the limit.
@@ -108,88 +208,7 @@ pub fn until<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>
     }
 }
 
-/// What a run could leave behind on the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    mounts: String,
-    links: BTreeSet<String>,
-}
-
-impl Machine {
-    pub fn now() -> Machine {
-        let links = fs::read_dir("/sys/class/net").unwrap().flatten();
-        Machine {
-            mounts: fs::read_to_string("/proc/self/mountinfo").unwrap(),
-            links: links.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect(),
-        }
-    }
-}
-
-/// A living process below another.
-#[derive(Clone, Debug)]
-pub struct Process {
-    pub pid: i32,
-    pub parent: i32,
-    pub name: String,
-}
-
-/// All living processes (zombies left out).
-pub fn processes() -> Vec<Process> {
-    fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
-}
-
-fn process(pid: i32) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (head, tail) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1.to_string();
-    let mut fields = tail.split_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, name })
-}
-
-/// The processes that descend from one, itself left out.
-pub fn descendants(of: i32) -> Vec<Process> {
-    let all = processes();
-    let mut found: Vec<Process> = Vec::new();
-    let mut parents = BTreeSet::from([of]);
-    loop {
-        let next: Vec<Process> =
-            all.iter().filter(|p| parents.contains(&p.parent) && !parents.contains(&p.pid)).cloned().collect();
-        if next.is_empty() {
-            return found;
-        }
-        parents.extend(next.iter().map(|p| p.pid));
-        found.extend(next);
-    }
-}
-
-/// The namespaces of a process.
-pub fn namespaces(pid: i32) -> BTreeSet<String> {
-    let links = fs::read_dir(format!("/proc/{pid}/ns")).into_iter().flatten().flatten();
-    links.filter_map(|link| Some(fs::read_link(link.path()).ok()?.to_string_lossy().into_owned())).collect()
-}
-
-/// The processes that live in any of these namespaces.
-pub fn living_in(spaces: &BTreeSet<String>) -> Vec<i32> {
-    let lives = |p: &Process| !namespaces(p.pid).is_disjoint(spaces);
-    processes().into_iter().filter(lives).map(|p| p.pid).collect()
-}
-
-/// The namespaces that the descendants of a front have and this process has not.
-pub fn spaces_of_run(front: i32) -> BTreeSet<String> {
-    let ours = namespaces(std::process::id() as i32);
-    let theirs: BTreeSet<String> = descendants(front).iter().flat_map(|p| namespaces(p.pid)).collect();
-    theirs.difference(&ours).cloned().collect()
-}
-
-/// Sends a signal to one process.
-pub fn signal(pid: i32, name: &str) {
-    let status = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap();
-    assert!(status.success() || process(pid).is_none(), "kill -{name} {pid}");
-}
-
-/// The newest run's folder below an `--out` folder.
-pub fn only_run(out: &Path) -> PathBuf {
-    fs::canonicalize(out.join("latest")).unwrap()
+/// Whether the tests run as root: some of what a machine may forbid can only be arranged by root.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
 }
