@@ -86,7 +86,6 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                         log.shown.push(Shown {
                             offset,
                             value,
-                            completed,
                             index: entry.index,
                             last: false,
                         });
@@ -107,7 +106,6 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                     log.shown.push(Shown {
                         offset,
                         value,
-                        completed,
                         index: entry.index,
                         last: poll.last,
                     });
