@@ -1,1 +1,173 @@
-//! The controller, sans-IO: the cluster's metadata, registrations, elections, ELR.
+//! The controller, sans-IO: the cluster's metadata, registrations, elections and eligible leader replicas.
+//!
+//! What it does: builds the image of the cluster from committed metadata records ([`Controller::replay`]), and, on
+//! the active controller, turns requests into records and replies ([`Outcome`]). The driver appends the records as one
+//! batch, replays them at once (so that the next request sees them), and delivers the reply when the batch is
+//! committed. What it does not: agree (that is `raft`), keep time, talk, or draw random numbers. Reassignments, elections
+//! on request, configuration changes and unclean recovery are not in it yet.
+//!
+//! Sources: KIP-966 for ISR, ELR and unclean registration; where it is silent, what Kafka's controller does. Two known
+//! differences: the effective min ISR is that of *this* partition's replicas (Kafka takes partition 0's), and after an
+//! election from the ELR the ELR's rule is applied again to the new ISR.
+//!
+//! Invariants, held by every record it gives:
+//! 1. A fenced broker is in no ISR, but for the last member where eligible leader replicas are off.
+//! 2. ISR and ELR are disjoint subsets of the replicas; where |ISR| ≥ min ISR the ELR is empty.
+//! 3. Each change adds one to the partition's epoch, and one to the leader's epoch where it names a leader.
+//! 4. Replaying the records gives the image that the active controller has.
+
+mod alter_partition;
+mod brokers;
+mod change;
+mod error_code;
+mod image;
+mod topics;
+
+pub use alter_partition::{AlterPartition, AlterPartitionAnswer, AlteredPartition, PartitionToAlter};
+pub use brokers::{Heartbeat, HeartbeatAnswer, RegisterBroker};
+pub use change::effective_min_isr;
+pub use error_code::ErrorCode;
+pub use image::{Broker, Image, Partition, ReplayError, Topic};
+pub use topics::{CreateTopic, CreatedTopic, Placement};
+
+use brokers::Contacts;
+use records::Record;
+
+/// The feature that switches eligible leader replicas.
+pub const ELR_FEATURE: &str = "eligible.leader.replicas.version";
+/// The topic configuration that says how many replicas must be in sync.
+pub const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
+/// The topic configuration that allows unclean elections.
+pub const UNCLEAN_LEADER_ELECTION: &str = "unclean.leader.election.enable";
+
+/// What the controller is told once, with Kafka's names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The cluster's id: a broker of another is refused.
+    pub cluster_id: String,
+    /// `broker.session.timeout.ms`.
+    pub session_timeout_ms: u64,
+    /// `min.insync.replicas` where neither topic nor cluster sets it.
+    pub min_insync_replicas: i32,
+    /// `unclean.leader.election.enable` where no topic sets it.
+    pub unclean_leader_election: bool,
+    /// `num.partitions`.
+    pub num_partitions: i32,
+    /// `default.replication.factor`.
+    pub default_replication_factor: i16,
+}
+
+/// Records to append as one batch, and the reply to give once they are committed (at once, where there are none).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Outcome<T> {
+    /// To append, in this order.
+    pub records: Vec<Record>,
+    /// To reply.
+    pub reply: T,
+}
+
+impl<T> Outcome<T> {
+    fn reply(reply: T) -> Outcome<T> {
+        Outcome {
+            records: Vec::new(),
+            reply,
+        }
+    }
+}
+
+/// The controller's state machine.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    config: Config,
+    image: Image,
+    /// Volatile, of the active controller only.
+    contacts: Contacts,
+}
+
+impl Controller {
+    /// A controller that knows nothing.
+    pub fn new(config: Config) -> Controller {
+        Controller {
+            config,
+            image: Image::default(),
+            contacts: Contacts::default(),
+        }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Takes in one record: committed ones on a standby, appended ones on the active controller. `batch` is the base
+    /// offset of the record's batch.
+    ///
+    /// # Errors
+    /// A record that cannot follow what was taken in before: the log or this program is broken.
+    pub fn replay(&mut self, offset: i64, batch: i64, record: &Record) -> Result<(), ReplayError> {
+        self.image.replay(offset, batch, record)
+    }
+
+    /// Forgets everything: the driver replays the committed log next. For a controller that is no longer active and may
+    /// have taken in records that were never committed.
+    pub fn reset(&mut self) {
+        self.image = Image::default();
+        self.contacts = Contacts::default();
+    }
+
+    /// Becomes active: every unfenced broker gets a fresh lease (KAFKA-18138, KAFKA-19130).
+    pub fn activate(&mut self, now_ms: u64) {
+        self.contacts = Contacts::default();
+        for (id, broker) in self.image.brokers() {
+            if !broker.fenced {
+                self.contacts.touch(*id, broker.epoch, now_ms);
+            }
+        }
+    }
+
+    /// The first records of a new cluster's log: its feature levels.
+    pub fn bootstrap_records(&self, levels: impl IntoIterator<Item = (String, i16)>) -> Vec<Record> {
+        let level = |(name, level)| Record::FeatureLevel(records::FeatureLevel { name, level });
+        levels.into_iter().map(level).collect()
+    }
+
+    /// When [`Controller::tick`] has something to do next.
+    pub fn next_deadline_ms(&self) -> Option<u64> {
+        self.unfenced_contacts()
+            .map(|(_, last)| last + self.config.session_timeout_ms)
+            .min()
+    }
+
+    /// Fences one broker whose session has ended, if there is one; the driver calls again until there is none.
+    pub fn tick(&mut self, now_ms: u64) -> Vec<Record> {
+        let timeout = self.config.session_timeout_ms;
+        let expired = self
+            .unfenced_contacts()
+            .find(|(_, last)| last + timeout <= now_ms)
+            .map(|(id, _)| id);
+        expired.map(|id| self.fence(id)).unwrap_or_default()
+    }
+
+    fn elr_enabled(&self) -> bool {
+        self.image.feature(ELR_FEATURE) >= 1
+    }
+
+    fn min_isr(&self, topic: &str, replicas: usize) -> usize {
+        let configured = self
+            .image
+            .topic_config(topic, MIN_INSYNC_REPLICAS)
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(self.config.min_insync_replicas);
+        effective_min_isr(configured, replicas)
+    }
+
+    fn unclean_allowed(&self, topic: &str) -> bool {
+        self.image
+            .topic_config(topic, UNCLEAN_LEADER_ELECTION)
+            .map_or(self.config.unclean_leader_election, |value| value == "true")
+    }
+}
+
+#[cfg(test)]
+mod tests;

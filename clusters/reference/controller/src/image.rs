@@ -1,0 +1,285 @@
+//! The image of the cluster that the metadata records build.
+
+use records::{EndPoint, Feature, Record};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// A topic's resource type in configurations.
+const TOPIC_RESOURCE: i8 = 2;
+/// A broker's resource type in configurations; the empty name is all brokers.
+const BROKER_RESOURCE: i8 = 4;
+
+/// A record that cannot follow what was replayed before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    /// Its offset.
+    pub offset: i64,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl std::fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the metadata record at offset {} cannot follow those before it: {}",
+            self.offset, self.why
+        )
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// A registered broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broker {
+    /// Its epoch.
+    pub epoch: i64,
+    /// One for each start of its process.
+    pub incarnation: Uuid,
+    /// Whether it is fenced.
+    pub fenced: bool,
+    /// Whether it is in controlled shutdown, and the offset of the batch that began it.
+    pub controlled_shutdown_at: Option<i64>,
+    /// The offset of its registration record: it may be unfenced once it has seen that.
+    pub registered_at: i64,
+    /// Where it listens.
+    pub end_points: Vec<EndPoint>,
+    /// What it supports.
+    pub features: Vec<Feature>,
+}
+
+impl Broker {
+    /// Whether it may be in an ISR or lead.
+    pub fn is_active(&self) -> bool {
+        !self.fenced && self.controlled_shutdown_at.is_none()
+    }
+}
+
+/// A topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// Its partitions.
+    pub partitions: BTreeMap<i32, Partition>,
+}
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// In assignment order.
+    pub replicas: Vec<i32>,
+    /// In-sync replicas.
+    pub isr: Vec<i32>,
+    /// Eligible leader replicas.
+    pub elr: Vec<i32>,
+    /// The last known ELR; while unclean recovery is not there: the last known leader.
+    pub last_known_elr: Vec<i32>,
+    /// The leader; −1 is none.
+    pub leader: i32,
+    /// Whether the leader came from an unclean election and has not said that it recovered.
+    pub recovering: bool,
+    /// The leader's epoch.
+    pub leader_epoch: i32,
+    /// The partition's epoch.
+    pub partition_epoch: i32,
+}
+
+/// The image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    brokers: BTreeMap<i32, Broker>,
+    topics: BTreeMap<Uuid, Topic>,
+    names: BTreeMap<String, Uuid>,
+    /// (resource type, resource) to its keys.
+    configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
+    features: BTreeMap<String, i16>,
+}
+
+impl Image {
+    /// The registered brokers.
+    pub fn brokers(&self) -> &BTreeMap<i32, Broker> {
+        &self.brokers
+    }
+
+    /// The topics by id.
+    pub fn topics(&self) -> &BTreeMap<Uuid, Topic> {
+        &self.topics
+    }
+
+    /// A topic's id by its name.
+    pub fn topic_id(&self, name: &str) -> Option<Uuid> {
+        self.names.get(name).copied()
+    }
+
+    /// A partition.
+    pub fn partition(&self, topic: Uuid, partition: i32) -> Option<&Partition> {
+        self.topics.get(&topic)?.partitions.get(&partition)
+    }
+
+    /// The finalised levels.
+    pub fn features(&self) -> &BTreeMap<String, i16> {
+        &self.features
+    }
+
+    /// A feature's finalised level; 0 where none is.
+    pub fn feature(&self, name: &str) -> i16 {
+        self.features.get(name).copied().unwrap_or(0)
+    }
+
+    /// A topic's configuration: its own, or the one of all brokers.
+    pub fn topic_config(&self, topic: &str, key: &str) -> Option<&str> {
+        let of = |resource: (i8, String)| self.configs.get(&resource)?.get(key).map(String::as_str);
+        of((TOPIC_RESOURCE, topic.to_string())).or_else(|| of((BROKER_RESOURCE, String::new())))
+    }
+
+    /// Whether a broker may be in an ISR or lead.
+    pub fn is_active(&self, broker: i32) -> bool {
+        self.brokers.get(&broker).is_some_and(Broker::is_active)
+    }
+
+    pub(crate) fn replay(&mut self, offset: i64, batch: i64, record: &Record) -> Result<(), ReplayError> {
+        self.apply(offset, batch, record)
+            .map_err(|why| ReplayError { offset, why })
+    }
+
+    fn apply(&mut self, offset: i64, batch: i64, record: &Record) -> Result<(), String> {
+        match record {
+            Record::RegisterBroker(record) => {
+                let broker = Broker {
+                    epoch: record.broker_epoch,
+                    incarnation: record.incarnation_id,
+                    fenced: record.fenced,
+                    controlled_shutdown_at: record.in_controlled_shutdown.then_some(batch),
+                    registered_at: offset,
+                    end_points: record.end_points.clone(),
+                    features: record.features.clone(),
+                };
+                self.brokers.insert(record.broker_id, broker);
+            }
+            Record::UnregisterBroker(record) => {
+                self.registered(record.broker_id, record.broker_epoch)?;
+                self.brokers.remove(&record.broker_id);
+            }
+            Record::BrokerRegistrationChange(record) => {
+                let broker = self.registered(record.broker_id, record.broker_epoch)?;
+                match record.fenced {
+                    1 => broker.fenced = true,
+                    -1 => broker.fenced = false,
+                    _ => {}
+                }
+                if record.in_controlled_shutdown == 1 {
+                    broker.controlled_shutdown_at = Some(batch);
+                }
+            }
+            Record::Topic(record) => {
+                let topic = Topic {
+                    name: record.name.clone(),
+                    partitions: BTreeMap::new(),
+                };
+                self.topics.insert(record.topic_id, topic);
+                self.names.insert(record.name.clone(), record.topic_id);
+            }
+            Record::RemoveTopic(id) => {
+                let topic = self
+                    .topics
+                    .remove(id)
+                    .ok_or("it removes a topic that is not there")?;
+                self.names.remove(&topic.name);
+                self.configs.remove(&(TOPIC_RESOURCE, topic.name));
+            }
+            Record::Partition(record) => self.apply_partition(record)?,
+            Record::PartitionChange(record) => self.apply_change(record)?,
+            Record::Config(record) => {
+                let keys = self
+                    .configs
+                    .entry((record.resource_type, record.resource_name.clone()))
+                    .or_default();
+                match &record.value {
+                    Some(value) => keys.insert(record.name.clone(), value.clone()),
+                    None => keys.remove(&record.name),
+                };
+            }
+            Record::FeatureLevel(record) => {
+                self.features.insert(record.name.clone(), record.level);
+            }
+            Record::ClearElr(topic) => self.clear_elr(topic),
+            Record::NoOp | Record::RegisterController(_) | Record::Unknown { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn registered(&mut self, id: i32, epoch: i64) -> Result<&mut Broker, String> {
+        match self.brokers.get_mut(&id) {
+            Some(broker) if broker.epoch == epoch => Ok(broker),
+            Some(broker) => Err(format!("broker {id} has epoch {}, not {epoch}", broker.epoch)),
+            None => Err(format!("broker {id} is not registered")),
+        }
+    }
+
+    fn apply_partition(&mut self, record: &records::Partition) -> Result<(), String> {
+        let topic = self
+            .topics
+            .get_mut(&record.topic_id)
+            .ok_or("its topic is not there")?;
+        let partition = Partition {
+            replicas: record.replicas.clone(),
+            isr: record.isr.clone(),
+            elr: record.eligible_leader_replicas.clone(),
+            last_known_elr: record.last_known_elr.clone(),
+            leader: record.leader,
+            recovering: record.leader_recovery_state == 1,
+            leader_epoch: record.leader_epoch,
+            partition_epoch: record.partition_epoch,
+        };
+        topic.partitions.insert(record.partition_id, partition);
+        Ok(())
+    }
+
+    fn apply_change(&mut self, record: &records::PartitionChange) -> Result<(), String> {
+        let topic = self
+            .topics
+            .get_mut(&record.topic_id)
+            .ok_or("its topic is not there")?;
+        let partition = topic
+            .partitions
+            .get_mut(&record.partition_id)
+            .ok_or("its partition is not there")?;
+        let set = |field: &mut Vec<i32>, value: &Option<Vec<i32>>| {
+            if let Some(value) = value {
+                field.clone_from(value);
+            }
+        };
+        set(&mut partition.replicas, &record.replicas);
+        set(&mut partition.isr, &record.isr);
+        set(&mut partition.elr, &record.eligible_leader_replicas);
+        set(&mut partition.last_known_elr, &record.last_known_elr);
+        if let Some(leader) = record.leader {
+            partition.leader = leader;
+            partition.leader_epoch += 1;
+        }
+        if let Some(state) = record.leader_recovery_state {
+            partition.recovering = state == 1;
+        }
+        partition.partition_epoch += 1;
+        Ok(())
+    }
+
+    /// Both lists of a topic's partitions (of all, where the name is empty), where one is not empty.
+    fn clear_elr(&mut self, name: &str) {
+        for topic in self
+            .topics
+            .values_mut()
+            .filter(|topic| name.is_empty() || topic.name == name)
+        {
+            for partition in topic.partitions.values_mut() {
+                if !partition.elr.is_empty() || !partition.last_known_elr.is_empty() {
+                    partition.elr.clear();
+                    partition.last_known_elr.clear();
+                    partition.partition_epoch += 1;
+                }
+            }
+        }
+    }
+}
