@@ -95,6 +95,14 @@ pub enum Error {
         /// The end of its log.
         log: String,
     },
+    /// A signal was sent, and its effect was not seen.
+    #[error("node {node} was sent the signal {signal:?}, and was not seen to follow it")]
+    NotSignalled {
+        /// The node.
+        node: i32,
+        /// The signal.
+        signal: Signal,
+    },
     /// There is no such node.
     #[error("there is no node {0}")]
     NoNode(i32),
@@ -133,7 +141,7 @@ impl Cluster {
         ] {
             for id in role.first_id..role.first_id + count {
                 let home = layout.run_dir.join("nodes").join(id.to_string());
-                let spec = NodeSpec { id, name: format!("node-{id}"), home: home.clone() };
+                let spec = NodeSpec { id, name: format!("node-{id}"), home: home.clone(), visible: Vec::new() };
                 let address = ground.add_node(spec)?;
                 nodes.push(Node { id, role: kind, address: SocketAddr::from((address, role.port)), home });
             }
@@ -263,9 +271,13 @@ impl Cluster {
     /// Signals a node.
     ///
     /// # Errors
-    /// Where the ground refuses.
+    /// Where the ground refuses, or the signal was not seen to take.
     pub fn signal(&self, id: i32, signal: Signal) -> Result<(), Error> {
-        Ok(self.ground.signal(id, signal)?)
+        match self.ground.signal(id, signal)?.took_at_ns {
+            // What a process makes of SIGTERM is its own business.
+            None if signal != Signal::Terminate => Err(Error::NotSignalled { node: id, signal }),
+            _ => Ok(()),
+        }
     }
 
     /// Cuts the power of some nodes, at one instant.
