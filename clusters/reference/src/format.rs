@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use records::MetadataRecord;
+use records::{FeatureLevel, Record};
 use storage::meta_properties::{self, MetaProperties};
 use storage::{BatchBuilder, Records, StorageError};
 use uuid::Uuid;
@@ -117,4 +118,51 @@ fn make_durable(folder: &Path) -> Result<(), StorageError> {
 fn refused(tried: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StorageError {
     let path = path.to_owned();
     move |source| StorageError::Io { tried, path, source }
+}
+
+/// One batch of metadata records, as a log has them.
+fn write_bootstrap(path: &Path, levels: &Levels) -> Result<(), StorageError> {
+    let invalid = |error: storage::BatchError| StorageError::Batch {
+        path: path.to_owned(),
+        source: error,
+    };
+    let mut batch = BatchBuilder::new(Clock::start().wall_ms());
+    for (name, level) in levels {
+        let record = Record::FeatureLevel(FeatureLevel {
+            name: name.clone(),
+            level: *level,
+        });
+        batch.push(None, Some(&record.encode()), &[]).map_err(invalid)?;
+    }
+    let bytes = batch.build(0, 0).map_err(invalid)?;
+    let mut file = File::create(path).map_err(refused("create", path))?;
+    file.write_all(&bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(refused("write", path))
+}
+
+/// The feature levels in the bootstrap file of a formatted folder.
+///
+/// # Errors
+/// When it cannot be read, or is not what [`format`] wrote.
+pub fn read_bootstrap(folder: &Path) -> Result<Levels, Failure> {
+    let path = folder.join(BOOTSTRAP_FILE);
+    let failed = |why: String| {
+        Failure::other(
+            format!("Cannot read {}.", path.display()),
+            why,
+            "Restore the file, or format an empty folder.",
+        )
+    };
+    let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let mut levels = Levels::new();
+    for record in Records::of(&bytes).map_err(|error| failed(error.to_string()))? {
+        let record = record.map_err(|error| failed(error.to_string()))?;
+        match Record::decode(record.value.unwrap_or_default()) {
+            Ok(Record::FeatureLevel(level)) => drop(levels.insert(level.name, level.level)),
+            Ok(other) => return Err(failed(format!("It holds a record that does not belong there: {other:?}"))),
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+    Ok(levels)
 }

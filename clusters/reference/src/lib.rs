@@ -25,11 +25,11 @@ mod controller_node;
 mod diary;
 mod failure;
 mod features;
-mod format;
+pub mod format;
 mod net;
 pub mod node;
 mod quorum;
 
 pub use command::main;
 pub use failure::Failure;
-pub use format::{Levels, format};
+

@@ -86,6 +86,7 @@ impl Broker {
             && let Some(leader) = standing.leader
         {
             info!("controller {leader} is active in epoch {}", standing.epoch);
+            self.report_now();
         }
         let mut changed = BTreeSet::new();
         while let Some(batch) = self.quorum.next_committed()? {
@@ -98,7 +99,7 @@ impl Broker {
                 return Ok(());
             }
             self.active = true;
-            self.heartbeat_now();
+            self.report_now();
             changed = self.image.partition_keys();
         }
         for key in changed {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use records::MetadataRecord;
+use records::Record;
+use storage::Records;
 use uuid::Uuid;
 
 use super::partition::Key;
@@ -12,6 +13,11 @@ use crate::quorum::Committed;
 
 /// The topic configuration that matters here.
 const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
+
+/// The number of topics among the resources that can be configured.
+const TOPIC_RESOURCE: i8 = 2;
+/// The number of brokers.
+const BROKER_RESOURCE: i8 = 4;
 
 /// Where clients reach a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +100,151 @@ pub struct Image {
 }
 
 impl Image {
+    /// Applies a committed batch, as a whole, and notes which partitions it may matter to.
+    ///
+    /// # Errors
+    /// When a record cannot be read: applying only what can would show another cluster.
+    pub fn apply(&mut self, batch: &Committed, changed: &mut BTreeSet<Key>) -> Result<(), String> {
+        if batch.is_control {
+            return Ok(());
+        }
+        let place = |error: &dyn std::fmt::Display| format!("the metadata batch at offset {}: {error}", batch.base_offset);
+        for record in Records::of(&batch.bytes).map_err(|error| place(&error))? {
+            let record = record.map_err(|error| place(&error))?;
+            let decoded = Record::decode(record.value.unwrap_or_default()).map_err(|error| place(&error))?;
+            self.apply_record(decoded, changed);
+        }
+        Ok(())
+    }
+
+    fn apply_record(&mut self, record: Record, changed: &mut BTreeSet<Key>) {
+        match record {
+            Record::RegisterBroker(record) => self.register(record),
+            Record::UnregisterBroker(record) => {
+                self.brokers.remove(&record.broker_id);
+            }
+            Record::BrokerRegistrationChange(record) => self.change_registration(&record),
+            Record::Topic(record) => self.add_topic(record),
+            Record::RemoveTopic(id) => {
+                if let Some(topic) = self.topics.remove(&id) {
+                    self.names.remove(&topic.name);
+                    self.topic_min_isr.remove(&topic.name);
+                }
+            }
+            Record::Partition(record) => {
+                changed.insert((record.topic_id, record.partition_id));
+                if let Some(topic) = self.topics.get_mut(&record.topic_id) {
+                    topic.partitions.insert(record.partition_id, partition(record));
+                }
+            }
+            Record::PartitionChange(record) => {
+                changed.insert((record.topic_id, record.partition_id));
+                self.change_partition(record);
+            }
+            Record::Config(record) => self.configure(&record, changed),
+            Record::FeatureLevel(record) => {
+                self.features.insert(record.name, record.level);
+            }
+            Record::ClearElr(name) => self.clear_elr(&name, changed),
+            Record::NoOp | Record::RegisterController(_) | Record::Unknown { .. } => {}
+        }
+    }
+
+    fn register(&mut self, record: records::RegisterBroker) {
+        let endpoint = record.end_points.into_iter().next().map(|end_point| Endpoint {
+            host: end_point.host,
+            port: end_point.port,
+        });
+        let address = endpoint
+            .as_ref()
+            .and_then(|endpoint| config::resolve(&endpoint.host, endpoint.port).ok());
+        let broker = BrokerState {
+            epoch: record.broker_epoch,
+            fenced: record.fenced,
+            in_controlled_shutdown: record.in_controlled_shutdown,
+            endpoint,
+            address,
+        };
+        self.brokers.insert(record.broker_id, broker);
+    }
+
+    fn change_registration(&mut self, record: &records::BrokerRegistrationChange) {
+        let Some(broker) = self.brokers.get_mut(&record.broker_id) else {
+            return;
+        };
+        match record.fenced {
+            0 => {}
+            change => broker.fenced = change > 0,
+        }
+        broker.in_controlled_shutdown |= record.in_controlled_shutdown > 0;
+    }
+
+    fn add_topic(&mut self, record: records::Topic) {
+        self.names.insert(record.name.clone(), record.topic_id);
+        let topic = Topic {
+            id: record.topic_id,
+            name: record.name,
+            partitions: BTreeMap::new(),
+        };
+        self.topics.insert(record.topic_id, topic);
+    }
+
+    fn change_partition(&mut self, record: records::PartitionChange) {
+        let state = self
+            .topics
+            .get_mut(&record.topic_id)
+            .and_then(|topic| topic.partitions.get_mut(&record.partition_id));
+        let Some(state) = state else { return };
+        state.partition_epoch += 1;
+        if let Some(leader) = record.leader {
+            state.leader = (leader >= 0).then_some(leader);
+            state.leader_epoch += 1;
+        }
+        let lists = [
+            (record.replicas, &mut state.replicas),
+            (record.isr, &mut state.isr),
+            (record.eligible_leader_replicas, &mut state.elr),
+            (record.last_known_elr, &mut state.last_known_elr),
+        ];
+        for (new, old) in lists {
+            if let Some(new) = new {
+                *old = new;
+            }
+        }
+    }
+
+    fn configure(&mut self, record: &records::Config, changed: &mut BTreeSet<Key>) {
+        if record.name != MIN_INSYNC_REPLICAS {
+            return;
+        }
+        let value = record.value.as_ref().and_then(|value| value.parse().ok());
+        match (record.resource_type, record.resource_name.as_str()) {
+            (TOPIC_RESOURCE, topic) => {
+                self.topic_min_isr.remove(topic);
+                if let Some(value) = value {
+                    self.topic_min_isr.insert(topic.to_owned(), value);
+                }
+            }
+            (BROKER_RESOURCE, "") => self.cluster_min_isr = value,
+            _ => return,
+        }
+        changed.extend(self.partition_keys());
+    }
+
+    fn clear_elr(&mut self, name: &str, changed: &mut BTreeSet<Key>) {
+        let topics = self.topics.values_mut().filter(|topic| name.is_empty() || topic.name == name);
+        for topic in topics {
+            for (index, state) in &mut topic.partitions {
+                if !state.elr.is_empty() || !state.last_known_elr.is_empty() {
+                    state.elr.clear();
+                    state.last_known_elr.clear();
+                    state.partition_epoch += 1;
+                    changed.insert((topic.id, *index));
+                }
+            }
+        }
+    }
+
     /// The partition.
     pub fn partition(&self, key: Key) -> Option<&PartitionState> {
         self.topics.get(&key.0)?.partitions.get(&key.1)
@@ -158,5 +309,17 @@ impl Image {
                 in_controlled_shutdown: broker.in_controlled_shutdown,
             })
         }
+    }
+}
+
+fn partition(record: records::Partition) -> PartitionState {
+    PartitionState {
+        replicas: record.replicas,
+        isr: record.isr,
+        elr: record.eligible_leader_replicas,
+        last_known_elr: record.last_known_elr,
+        leader: (record.leader >= 0).then_some(record.leader),
+        leader_epoch: record.leader_epoch,
+        partition_epoch: record.partition_epoch,
     }
 }

@@ -195,7 +195,8 @@ impl Broker {
                     self.registration.previous_epoch.unwrap_or(NO_PREVIOUS_EPOCH)
                 );
                 self.registration.epoch = Some(answer.broker_epoch);
-                self.registration.not_before = now;
+                // Nothing is to be said before this broker has seen its registration, but that it lives.
+                self.registration.not_before = now + self.heartbeat_interval();
                 self.quorum.broker_epoch = answer.broker_epoch;
                 let epoch = answer.broker_epoch;
                 for partition in self.partitions.values_mut() {
@@ -233,7 +234,7 @@ impl Broker {
             info!("{}", if answer.is_fenced { "fenced" } else { "unfenced" });
         }
         self.registration.may_stop |= answer.should_shut_down;
-        let interval = u64::try_from(self.config.heartbeat_interval.as_millis()).unwrap_or(u64::MAX);
+        let interval = self.heartbeat_interval();
         let pause = if self.registration.stop_at.is_some() {
             interval.min(SHUTDOWN_POLL_MS)
         } else {
@@ -243,8 +244,13 @@ impl Broker {
         self.registration.not_before = now.saturating_add(pause);
     }
 
-    /// The broker has caught up with its registration: the controller should hear it now.
-    pub fn heartbeat_now(&mut self) {
+    fn heartbeat_interval(&self) -> u64 {
+        u64::try_from(self.config.heartbeat_interval.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The broker has caught up with its registration, or another controller is active: it should hear from
+    /// this broker now.
+    pub fn report_now(&mut self) {
         self.registration.not_before = self.clock.ms();
     }
 }

@@ -8,6 +8,7 @@ pub mod wire;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use storage::quorum_state::{self, Format};
 use storage::{BatchBuilder, Log, LogConfig, ReadLimit, StorageError};
 use tokio::sync::mpsc;
 
-pub use wire::{Identity, METADATA_TOPIC, METADATA_TOPIC_ID};
+pub use wire::Identity;
 
 use crate::clock::Clock;
 use crate::config::{Config, HELD_FETCH_LIMIT, Role};
@@ -139,7 +140,7 @@ impl Quorum {
         };
         let settings = settings(config).map_err(|error| unworkable(error.to_string()))?;
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
-        let (raft, actions) = Raft::start(settings, state, summary(&log), seed, clock.nanos())
+        let (raft, actions) = Raft::start(clock.nanos(), settings, state, summary(&log), seed)
             .map_err(|error| unworkable(error.to_string()))?;
         let mut quorum = Self {
             raft,
@@ -170,7 +171,7 @@ impl Quorum {
 
     /// When the machine wants a tick, in milliseconds.
     pub fn next_deadline(&self) -> Option<u64> {
-        Some(self.raft.next_deadline()).map(|nanos| nanos.div_ceil(1_000_000))
+        self.raft.next_deadline().map(|nanos| nanos.div_ceil(1_000_000))
     }
 
     /// Time passed.
@@ -214,15 +215,22 @@ impl Quorum {
         self.log.end_offset()
     }
 
-    /// Appends a batch as leader of `epoch`. It is committed once [`Quorum::next_committed`] hands it out.
-    pub fn append(&mut self, batch: &BatchBuilder) -> Result<bool, Fatal> {
-        let records = u32::try_from(batch.len()).unwrap_or(u32::MAX);
-        match self.raft.append(records, self.clock.nanos()) {
+    /// Appends a batch as leader of `epoch`; its base offset, or none where this node leads that epoch no more.
+    /// It is committed once the high watermark has passed its last record.
+    ///
+    /// # Errors
+    /// When the node cannot go on.
+    pub fn append(&mut self, epoch: i32, batch: &BatchBuilder) -> Result<Option<i64>, Fatal> {
+        let Some(records) = u32::try_from(batch.len()).ok().and_then(NonZeroU32::new) else {
+            return Err(Fatal::Quorum("an empty batch cannot be appended".into()));
+        };
+        let base_offset = self.log.end_offset();
+        match self.raft.append(self.clock.nanos(), epoch, records) {
             Ok(actions) => {
                 self.execute(actions, &Context::Batch(batch))?;
-                Ok(true)
+                Ok(Some(base_offset))
             }
-            Err(_) => Ok(false),
+            Err(_) => Ok(None),
         }
     }
 
@@ -359,7 +367,7 @@ impl Quorum {
     }
 
     fn handle(&mut self, event: Event, context: &Context<'_>) -> Result<(), Fatal> {
-        let actions = self.raft.handle(event, self.clock.nanos());
+        let actions = self.raft.handle(self.clock.nanos(), event);
         self.execute(actions, context)
     }
 

@@ -1,0 +1,179 @@
+//! A whole cluster in this process, on the loopback interface: each node a thread with a runtime of its own.
+//!
+//! Killing a node drops its runtime: its sockets close and nothing is flushed, as with SIGKILL; what it wrote
+//! stays in the page cache.
+#![allow(dead_code, reason = "each test uses its share")]
+
+pub mod client;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use reference::config::Config;
+use reference::{Failure, format, node};
+use tokio::sync::{oneshot, watch};
+
+/// How long a state may take to come about.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder that goes away.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new one.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ackall-reference-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running node.
+struct Running {
+    stop: watch::Sender<bool>,
+    kill: Option<oneshot::Sender<()>>,
+    thread: JoinHandle<Option<Result<(), Failure>>>,
+}
+
+/// A cluster: controllers 100.., brokers 0...
+pub struct Cluster {
+    folder: Folder,
+    voters: Vec<(i32, SocketAddr)>,
+    brokers: Vec<(i32, SocketAddr)>,
+    running: std::collections::BTreeMap<i32, Running>,
+    properties: String,
+}
+
+impl Cluster {
+    /// Formats and starts one.
+    pub fn start(controllers: usize, brokers: usize, properties: &str, features: &[&str]) -> Self {
+        let free = |count: usize| {
+            let held: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+            held.iter().map(|listener| listener.local_addr().unwrap()).collect::<Vec<_>>()
+        };
+        let addresses = free(controllers + brokers);
+        let (first, rest) = addresses.split_at(controllers);
+        let mut cluster = Self {
+            folder: Folder::new(),
+            voters: (100..).zip(first.iter().copied()).collect(),
+            brokers: (0..).zip(rest.iter().copied()).collect(),
+            running: Default::default(),
+            properties: properties.to_owned(),
+        };
+        let features: Vec<String> = features.iter().map(|text| text.to_string()).collect();
+        let levels = format::features(&features).unwrap();
+        for id in cluster.ids() {
+            format::format(&cluster.config(id), "night", &levels, false).unwrap();
+            cluster.start_node(id);
+        }
+        cluster
+    }
+
+    /// All nodes.
+    pub fn ids(&self) -> Vec<i32> {
+        self.voters.iter().chain(&self.brokers).map(|(id, _)| *id).collect()
+    }
+
+    /// The configuration of a node.
+    pub fn config(&self, id: i32) -> Config {
+        let voters: Vec<String> = self.voters.iter().map(|(id, address)| format!("{id}@{address}")).collect();
+        let (role, listener) = if id >= 100 { ("controller", "CONTROLLER") } else { ("broker", "PLAINTEXT") };
+        let text = format!(
+            "process.roles={role}\nnode.id={id}\ncontroller.quorum.voters={}\nlisteners={listener}://{}\n\
+             controller.listener.names=CONTROLLER\nlog.dirs={}\n\
+             controller.quorum.election.timeout.ms=300\ncontroller.quorum.fetch.timeout.ms=600\n\
+             broker.heartbeat.interval.ms=250\nbroker.session.timeout.ms=1500\nreplica.lag.time.max.ms=1500\n\
+             replica.fetch.backoff.ms=100\n{}\n",
+            voters.join(","),
+            self.address(id),
+            self.folder.path().join(id.to_string()).display(),
+            self.properties,
+        );
+        Config::parse("test", &text).unwrap()
+    }
+
+    /// Where a node listens.
+    pub fn address(&self, id: i32) -> SocketAddr {
+        self.voters.iter().chain(&self.brokers).find(|(node, _)| *node == id).unwrap().1
+    }
+
+    /// The brokers that run.
+    pub fn live_brokers(&self) -> Vec<i32> {
+        self.running.keys().copied().filter(|id| *id < 100).collect()
+    }
+
+    /// Starts a node.
+    pub fn start_node(&mut self, id: i32) {
+        let config = self.config(id);
+        let (stop, stopped) = watch::channel(false);
+        let (kill, killed) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                tokio::select! {
+                    outcome = node::run(config, stopped) => Some(outcome),
+                    _ = killed => None,
+                }
+            })
+        });
+        let kill = Some(kill);
+        self.running.insert(id, Running { stop, kill, thread });
+    }
+
+    /// Ends a node at once.
+    pub fn kill(&mut self, id: i32) {
+        let mut node = self.running.remove(&id).unwrap();
+        let _ = node.kill.take().unwrap().send(());
+        assert!(node.thread.join().unwrap().is_none(), "node {id} had ended by itself");
+    }
+
+    /// Has a node stop by itself.
+    pub fn stop(&mut self, id: i32) -> Result<(), Failure> {
+        let node = self.running.remove(&id).unwrap();
+        node.stop.send_replace(true);
+        node.thread.join().unwrap().unwrap()
+    }
+
+    /// A file of a node.
+    pub fn file(&self, id: i32, name: &str) -> PathBuf {
+        self.folder.path().join(id.to_string()).join(name)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for id in self.running.keys().copied().collect::<Vec<_>>() {
+            let mut node = self.running.remove(&id).unwrap();
+            let _ = node.kill.take().unwrap().send(());
+            let _ = node.thread.join();
+        }
+    }
+}
+
+/// Waits until there is something.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
