@@ -15,10 +15,13 @@
 mod anomalies;
 mod faults;
 mod junit;
+#[cfg(test)]
+mod night;
 mod page;
 mod result;
-mod story;
+mod steps;
 pub mod store;
+mod story;
 pub mod summary;
 mod text;
 mod timeline;

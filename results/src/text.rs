@@ -24,6 +24,19 @@ pub(crate) fn measured(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..9e15).contains(&value) { grouped(value as u64) } else { format!("{value:.2}") }
 }
 
+/// Measurements, named `quantity_unit`: "dead 3.20 ms, lost 45,056 bytes".
+pub(crate) fn measurements<'a>(measured: impl Iterator<Item = (&'a String, &'a f64)>) -> String {
+    let told: Vec<String> = measured.map(|(name, value)| measurement(name, *value)).collect();
+    told.join(", ")
+}
+
+fn measurement(name: &str, value: f64) -> String {
+    match name.rsplit_once('_') {
+        Some((quantity, unit)) => format!("{} {} {unit}", quantity.replace('_', " "), measured(value)),
+        None => format!("{name} {}", measured(value)),
+    }
+}
+
 /// Nanoseconds on the run's clock as seconds: "3.204 s".
 pub(crate) fn clock(nanoseconds: u64) -> String {
     format!("{}.{:03} s", nanoseconds / 1_000_000_000, nanoseconds / 1_000_000 % 1_000)
