@@ -1,12 +1,15 @@
 //! A cluster of one system, laid out on the local ground.
 
+use crate::lost_records::lost_records;
 use crate::system::{Fill, Role, System};
 use ground::{Event, Ground, LinkCount, NodeSpec, Port, PowerCut, Program, Signal};
+use history::LostRecords;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast;
 
@@ -117,6 +120,7 @@ pub struct Cluster {
     cluster_id: String,
     voters: String,
     nodes: Vec<Node>,
+    starts: Mutex<BTreeMap<i32, u32>>,
     events: broadcast::Sender<Event>,
 }
 
@@ -157,6 +161,7 @@ impl Cluster {
             cluster_id: layout.cluster_id,
             voters: voters.join(","),
             nodes,
+            starts: Mutex::default(),
             events: sender,
         };
         for node in &cluster.nodes {
@@ -265,7 +270,13 @@ impl Cluster {
         let log = node.home.join(LOG);
         let started =
             self.ground.start(node.id, Program { argv, env: Vec::new(), log, cwd: node.home.clone() })?;
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner).insert(node.id, started.start);
         Ok((started.start, started.exec_at_ns))
+    }
+
+    /// The number of a node's newest program, among all that it ran; 0 where there was none.
+    pub fn last_start(&self, id: i32) -> u32 {
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied().unwrap_or_default()
     }
 
     /// Signals a node.
@@ -314,9 +325,13 @@ impl Cluster {
         Ok(self.ground.counters()?)
     }
 
-    /// The folder with the bytes that a fault took from a node's disk.
-    pub fn lost(&self, id: i32, fault: u64) -> Result<PathBuf, Error> {
-        Ok(self.node(id)?.home.join("lost").join(fault.to_string()))
+    /// The records that a power cut took from a node's disk, as the disk's ledger and the lost bytes tell.
+    ///
+    /// # Errors
+    /// Where the ledger or the saved bytes cannot be read.
+    pub fn lost(&self, id: i32, fault: u64) -> Result<Vec<LostRecords>, Error> {
+        let home = &self.node(id)?.home;
+        lost_records(home, fault).map_err(|source| Error::File { path: home.clone(), source })
     }
 
     /// The last lines of a node's log, in one.

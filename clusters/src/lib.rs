@@ -15,5 +15,4 @@ mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
 pub use ground::{Event, LinkCount, Port, PowerCut, Signal};
-pub use lost_records::lost_records;
 pub use system::{Fill, Format, Role, System};

@@ -1,15 +1,20 @@
 //! Which records a power cut took: the lost bytes of a disk, read as record batches.
 //!
-//! The disk saves what it loses as files named `<path>@<offset>` below one folder. Where the path is that of a
-//! partition's segment (`<topic>-<partition>/<base offset>.log`), the bytes are record batches; only their headers
-//! are read (Kafka's message format v2: base offset, length, leader epoch, magic, CRC, attributes, last offset
+//! The disk's ledger has a line for each cut: the files that lost bytes, which, and where those bytes were saved. Where
+//! a file is a partition's segment (`<topic>-<partition>/<base offset>.log`), the bytes are record batches; only their
+//! headers are read (Kafka's message format v2: base offset, length, leader epoch, magic, CRC, attributes, last offset
 //! delta).
 
 use history::LostRecords;
+use serde::Deserialize;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+/// The ledger, in a node's home.
+const LEDGER: &str = "disk-ledger.jsonl";
+/// The folder that the ledger's saved files are in.
+const LOST: &str = "lost";
 /// Bytes of a batch before its records.
 const HEADER: usize = 61;
 /// Bytes of a batch before what its length field counts.
@@ -21,40 +26,51 @@ const LAST_DELTA_AT: usize = 23;
 /// The topic whose records are metadata, and no client's.
 const METADATA_TOPIC: &str = "__cluster_metadata";
 
-/// Reads the records that were lost, from the folder of one cut's lost bytes. An absent folder means that nothing
-/// was lost.
+/// A line of the ledger, as far as it matters here.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Line {
+    Cut(Cut),
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Cut {
+    fault: u64,
+    files: Vec<LostFile>,
+}
+
+#[derive(Deserialize)]
+struct LostFile {
+    path: String,
+    saved: Vec<String>,
+}
+
+/// Reads the records that one cut took, from the home of the node.
 ///
 /// # Errors
-/// Where a file of the folder cannot be read.
-pub fn lost_records(lost: &Path) -> io::Result<Vec<LostRecords>> {
+/// Where the ledger or a saved file cannot be read.
+pub fn lost_records(home: &Path, fault: u64) -> io::Result<Vec<LostRecords>> {
     let mut runs = Vec::new();
-    let mut folders = vec![lost.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(e),
-        };
-        for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if let Some((topic, partition)) = segment_of(&path) {
-                batches(&fs::read(&path)?, &topic, partition, &mut runs);
+    for line in fs::read_to_string(home.join(LEDGER))?.lines() {
+        let Line::Cut(cut) = serde_json::from_str(line)? else { continue };
+        for file in cut.files.iter().filter(|_| cut.fault == fault) {
+            let Some((topic, partition)) = segment_of(Path::new(&file.path)) else { continue };
+            for saved in &file.saved {
+                batches(&fs::read(home.join(LOST).join(saved))?, &topic, partition, &mut runs);
             }
         }
     }
     Ok(joined(runs))
 }
 
-/// The topic and partition of a saved piece of a segment.
+/// The topic and partition of a segment.
 fn segment_of(path: &Path) -> Option<(String, i32)> {
-    let (name, _offset) = path.file_name()?.to_str()?.rsplit_once('@')?;
-    if !name.ends_with(".log") {
+    if path.extension()? != "log" {
         return None;
     }
-    let folder = PathBuf::from(path.parent()?.file_name()?);
-    let (topic, partition) = folder.to_str()?.rsplit_once('-')?;
+    let (topic, partition) = path.parent()?.file_name()?.to_str()?.rsplit_once('-')?;
     let partition = partition.parse().ok()?;
     (topic != METADATA_TOPIC).then(|| (topic.to_string(), partition))
 }
@@ -127,11 +143,27 @@ mod tests {
     #[test]
     fn only_segments_of_topics_count() {
         let name = |p: &str| segment_of(Path::new(p));
-        assert_eq!(name("/l/1/my-topic-3/00000000000000000000.log@17"), Some(("my-topic".into(), 3)));
-        assert_eq!(name("/l/1/__cluster_metadata-0/00000000000000000000.log@0"), None);
-        assert_eq!(name("/l/1/t-0/leader-epoch-checkpoint@0"), None);
-        assert_eq!(name("/l/1/t-0/00000000000000000000.log"), None);
-        assert!(lost_records(Path::new("/nonexistent/folder")).unwrap().is_empty());
+        assert_eq!(name("my-topic-3/00000000000000000000.log"), Some(("my-topic".into(), 3)));
+        assert_eq!(name("/my-topic-3/00000000000000000000.log"), Some(("my-topic".into(), 3)));
+        assert_eq!(name("__cluster_metadata-0/00000000000000000000.log"), None);
+        assert_eq!(name("t-0/leader-epoch-checkpoint"), None);
+    }
+
+    #[test]
+    fn the_ledger_tells_which_cut_took_what() {
+        let home = std::env::temp_dir().join(format!("ackall-lost-{}", std::process::id()));
+        fs::create_dir_all(home.join("lost/7")).unwrap();
+        fs::write(home.join("lost/7/a"), batch(3, 2, 10)).unwrap();
+        let line = |fault: u64| {
+            format!(r#"{{"kind":"cut","fault":{fault},"files":[{{"path":"t-0/0.log","saved":["7/a"]}}]}}"#)
+        };
+        let other = r#"{"kind":"written_back","amount":3}"#;
+        fs::write(home.join(LEDGER), format!("{}\n{other}\n{}\n", line(6), line(7))).unwrap();
+        let found = lost_records(&home, 7);
+        let none = lost_records(&home, 8);
+        fs::remove_dir_all(&home).unwrap();
+        assert_eq!(found.unwrap(), [LostRecords { topic: "t".into(), partition: 0, from: 3, to: 5 }]);
+        assert_eq!(none.unwrap(), []);
     }
 
     #[test]

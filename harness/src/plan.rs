@@ -204,11 +204,6 @@ impl Plan {
             steps,
         })
     }
-
-    /// Whether eligible leader replicas are on.
-    pub fn elr(&self) -> bool {
-        self.features.get(ELR_FEATURE).is_some_and(|level| *level >= 1)
-    }
 }
 
 /// Where each append is flushed the scenario also promises `fsync`.

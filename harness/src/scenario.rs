@@ -154,7 +154,7 @@ pub struct Act {
 }
 
 /// The faults that a scenario can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultName {
     /// Every link of the node to every other node is cut, both ways; clients and observer keep theirs.

@@ -8,8 +8,6 @@ use rand_core::SeedableRng;
 pub enum Stream {
     /// The plan.
     Plan = 1,
-    /// What a seed that was not given is drawn from.
-    Seed = 2,
 }
 
 /// The stream of this name under this seed.

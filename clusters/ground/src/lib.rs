@@ -41,6 +41,7 @@ mod request;
 mod linux {
     pub use crate::dispatch::dispatch;
     pub use crate::front::launch;
+    pub use crate::host::{free_bytes, is_root};
     pub use crate::owner::act_as_owner;
 }
 
@@ -54,6 +55,8 @@ mod dispatch;
 pub mod doctor;
 #[cfg(target_os = "linux")]
 mod front;
+#[cfg(target_os = "linux")]
+mod host;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
@@ -89,7 +92,10 @@ pub mod doctor {
 
 pub use api::*;
 pub use handle::Ground;
-pub use linux::{act_as_owner, dispatch, launch};
+pub use linux::{act_as_owner, dispatch, free_bytes, is_root, launch};
+
+/// The device to which the observer's sockets are bound, so that its links can be told from the clients'.
+pub const OBSERVER_DEVICE: &str = "observer";
 
 /// How long the harness may take to end by itself after the first interrupt.
 pub const GRACE: std::time::Duration = std::time::Duration::from_secs(5);

@@ -13,8 +13,7 @@ use crate::sys::{check, said};
 
 /// The device of the harness's clients.
 pub const CLIENTS_DEVICE: &str = "clients";
-/// The device of the observer, to which its sockets are bound.
-pub const OBSERVER_DEVICE: &str = "observer";
+pub use crate::OBSERVER_DEVICE;
 /// A node's device.
 pub const NODE_DEVICE: &str = "eth0";
 

@@ -1,12 +1,15 @@
 //! `ackall doctor`: what this machine allows, tried for real.
 
 use crate::error::{Error, Status};
-use ground::doctor::{Probe, probe};
+use ground::Probe;
+use ground::doctor::probe;
 use serde_json::json;
 
 /// Probes and prints; the status is 0 where the default run can go.
 pub fn doctor(json: bool) -> Result<Status, Error> {
-    let probes = probe();
+    let here = std::env::current_dir()
+        .map_err(|e| Error::usage("finding the folder to try the disk in", e, "run it in a folder that is there"))?;
+    let probes = probe(&here);
     if json {
         let rows: Vec<_> = probes.iter().map(row).collect();
         println!("{}", serde_json::Value::Array(rows));

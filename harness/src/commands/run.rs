@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+/// SIGINT.
+const INTERRUPT: i32 = 2;
+
 /// Space that a run may take: six disks of 64 MiB of records and as much again of lost bytes, a history of 100 MiB.
 pub const SPACE_BYTES: u64 = 1 << 30;
 
@@ -143,6 +146,10 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
     });
     let status = match ended {
         Ok(Ended::Exited(code)) => status_of(code, run_dir)?,
+        Ok(Ended::Interrupted { signal }) => {
+            folder.own();
+            return Ok(if signal == INTERRUPT { Status::Interrupted } else { Status::Terminated });
+        }
         Ok(Ended::Died { what }) => {
             folder.own();
             return Err(Error::internal(
@@ -153,7 +160,7 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
         }
         Err(e) => {
             folder.remove();
-            return Err(Error::new(Status::Unavailable, e.what, e.why, e.next));
+            return Err(Error::new(Status::Unavailable, e.0.what, e.0.why, e.0.next));
         }
     };
     // Links are a comfort: a file system without them is no reason to fail a run that was judged.

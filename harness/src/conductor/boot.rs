@@ -5,7 +5,7 @@ use super::roles::Names;
 use crate::error::Error;
 use crate::plan::Plan;
 use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
-use client::connection::Options;
+use client::Options;
 use client::observer::{ClusterView, Observer, ObserverOptions};
 use clusters::{Cluster, Layout, RoleKind, System};
 use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
@@ -30,6 +30,12 @@ pub struct Alarms {
 }
 
 impl Alarms {
+    /// Takes them away; what is left behind is silent.
+    pub fn take(&mut self) -> Alarms {
+        let (_, silent) = mpsc::unbounded_channel();
+        Alarms { receiver: std::mem::replace(&mut self.receiver, silent) }
+    }
+
     /// The next alarm of any kind. Never, where there is none.
     pub async fn next(&mut self) -> Alarm {
         match self.receiver.recv().await {
@@ -293,7 +299,7 @@ async fn create_topic(
             Ok(mut connection) => match connection.create_topic(&topic).await {
                 Ok(created) if created.error.is_none() => return Ok(()),
                 // An attempt that was not answered may have worked.
-                Ok(created) if created.error.name() == "TOPIC_ALREADY_EXISTS" => return Ok(()),
+                Ok(created) if created.error.to_string() == "TOPIC_ALREADY_EXISTS" => return Ok(()),
                 Ok(created) => why = format!("{} {}", created.error, created.message.unwrap_or_default()),
                 Err(e) => why = e.to_string(),
             },

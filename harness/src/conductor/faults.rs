@@ -48,6 +48,9 @@ impl Booted {
             FaultName::Crash => Crash::heal(&self.cluster, node).await,
         };
         let measured = self.measured(done, &fault)?;
+        if name != FaultName::CutNetwork {
+            self.started(node)?;
+        }
         self.expected.set(node, false);
         Ok(measured)
     }
@@ -91,17 +94,20 @@ impl Booted {
 
     /// What a power cut took: the node's process, and what its disk had not synced.
     fn lost(&self, node: i32, fault: u64, measured: &Measured) -> Result<(), Error> {
-        let folder = self.cluster.lost(node, fault).map_err(|e| Error::internal("reading a ledger", e, "report this"))?;
-        let records = clusters::lost_records(&folder).map_err(|e| {
-            Error::internal(format!("reading what the power cut took, in {}", folder.display()), e, "run it again")
+        let start = self.cluster.last_start(node);
+        let event = NodeEvent::Killed { signal: None };
+        record(&self.recorder, Process::Observer, Body::Node(NodeProcess { node, event, start }))?;
+        let records = self.cluster.lost(node, fault).map_err(|e| {
+            Error::internal(format!("reading what the power cut took from node {node}"), e, "run it again")
         })?;
         let count = |name: &str| measured.get(name).copied().unwrap_or_default() as u64;
         let loss = DiskLoss { node, fault, bytes: count("lost_bytes"), files: count("lost_files"), records };
         record(&self.recorder, Process::Observer, Body::Disk(loss))
     }
 
-    /// Notes a start of a node's program.
-    pub fn started(&self, node: i32, start: u32) -> Result<(), Error> {
+    /// Notes the newest start of a node's program.
+    fn started(&self, node: i32) -> Result<(), Error> {
+        let start = self.cluster.last_start(node);
         record(
             &self.recorder,
             Process::Observer,

@@ -40,7 +40,10 @@ pub fn main(args: &[String]) -> Status {
     let json = args.iter().any(|arg| arg == "--json");
     let progress = Progress { shown: !args.iter().any(|arg| arg == "--no-progress") };
     let Some(run_dir) = args.first().map(PathBuf::from) else { return Status::Usage };
-    ground::act_as_owner();
+    if let Err(e) = ground::act_as_owner() {
+        crate::tell(&Error::internal("acting as the one who typed sudo", e, "run it without sudo"), json);
+        return Status::Internal;
+    }
     die_of_panics(&run_dir, json);
     match conduct(&run_dir, progress) {
         Ok(status) => status,
@@ -129,15 +132,16 @@ async fn run(
     if let Ending::Interrupted(_) = ending {
         return Ok((ending, boot_s));
     }
+    // The heal and the final read have limits of their own; only an alarm can end them early.
+    let mut alarms = booted.alarms.take();
     let heal = async {
         booted.heal_all().await?;
         progress.line("the final read: every partition, from its start to its end, on fresh clients");
         booted.finish(plan, FINAL_READ_LIMIT).await
     };
-    // The heal and the final read have limits of their own; only an alarm can end them early.
     let ended = tokio::select! {
         done = heal => done.map(|()| None),
-        alarm = booted.alarms.fatal() => Ok(Some(alarm)),
+        alarm = alarms.fatal() => Ok(Some(alarm)),
     };
     match ended? {
         None => Ok((ending, boot_s)),
