@@ -110,16 +110,21 @@ impl Brokers {
             .then(|| broker.stopped(node, start, at, what, taken))
     }
 
+    /// A start was asked. Its process may register before the entry that tells of the start is written.
+    pub fn start_asked(&mut self, node: i32) {
+        let broker = self.0.entry(node).or_default();
+        if broker.start(broker.current).ended.is_some() {
+            broker.begin(broker.current + 1);
+        }
+    }
+
     /// A process started or ended; gives the unclean stop, if it is one that no fault has told of before.
     pub fn process(&mut self, seen: &NodeProcess, at: u64) -> Option<UncleanStop> {
         let broker = self.0.entry(seen.node).or_default();
         let start = broker.start(seen.start);
         let (what, taken) = match seen.event {
             NodeEvent::Started => {
-                if seen.start > broker.current {
-                    broker.current = seen.start;
-                    broker.doubtful = None;
-                }
+                broker.begin(seen.start);
                 return None;
             }
             NodeEvent::StopAsked => {
@@ -163,6 +168,14 @@ impl Brokers {
 }
 
 impl Broker {
+    /// A start begins, unless it was known to have begun.
+    fn begin(&mut self, start: u32) {
+        if start > self.current {
+            self.current = start;
+            self.doubtful = None;
+        }
+    }
+
     fn start(&mut self, number: u32) -> &mut Start {
         self.starts.entry(number).or_default()
     }

@@ -77,8 +77,15 @@ impl<'a> Feed<'a> {
                 let stop = self.brokers.process(seen, entry.time);
                 self.stopped(stop);
             }
-            Body::Fault(fault) if is_asked(entry.kind, fault) && !did_not_happen.contains(&fault.id) => {
-                self.fault(fault, entry.time);
+            Body::Fault(fault) if entry.kind == Kind::Invoke && ends_processes(&fault.name) => {
+                match fault.action {
+                    FaultAction::Inject if did_not_happen.contains(&fault.id) => {}
+                    FaultAction::Inject => self.fault(fault, entry.time),
+                    FaultAction::Heal => fault
+                        .nodes
+                        .iter()
+                        .for_each(|node| self.brokers.start_asked(*node)),
+                }
             }
             _ => {}
         }
@@ -144,10 +151,6 @@ impl<'a> Feed<'a> {
             ledger.test(seen.remove(key).unwrap_or_default(), &self.brokers, at);
         }
     }
-}
-
-fn is_asked(kind: Kind, fault: &Fault) -> bool {
-    kind == Kind::Invoke && fault.action == FaultAction::Inject && ends_processes(&fault.name)
 }
 
 fn ends_processes(fault: &str) -> bool {

@@ -214,7 +214,16 @@ impl Run {
     }
 
     pub fn start(&mut self, node: i32) {
+        self.next_start(node);
+        self.started(node);
+    }
+
+    /// The process begins; no entry tells of it yet.
+    pub fn next_start(&mut self, node: i32) {
         *self.starts.entry(node).or_default() += 1;
+    }
+
+    pub fn started(&mut self, node: i32) {
         self.node(node, NodeEvent::Started);
     }
 

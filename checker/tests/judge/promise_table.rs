@@ -583,3 +583,41 @@ fn a_registration_in_doubt_is_not_settled_by_the_next_starts() {
     run.power_cut(0, 5..10);
     assert!(!all_lost_is_inside(&mut run));
 }
+
+#[test]
+fn a_registration_may_be_seen_before_the_entry_that_tells_of_the_start() {
+    use history::{FaultAction, Kind};
+    let register = |heals: bool| {
+        let mut run = loaded(3, 2);
+        run.power_cut(1, 5..10);
+        run.partition(&[0, 2], &[], 0);
+        if heals {
+            run.fault(Kind::Invoke, "power-cut", FaultAction::Heal, 1);
+        }
+        // Its process is up and registers while the heal still waits for an answer.
+        run.next_start(1);
+        run.register(1);
+        run.started(1);
+        run.partition(&[0, 1], &[], 0);
+        run.power_cut(0, 5..10);
+        all_lost_is_inside(&mut run)
+    };
+    assert!(register(true));
+    assert!(
+        !register(false),
+        "nobody asked for a start: it may be a registration of the process that died"
+    );
+}
+
+#[test]
+fn a_start_that_was_asked_of_a_running_process_changes_nothing() {
+    use history::{FaultAction, Kind};
+    let mut run = loaded(3, 2);
+    run.fault(Kind::Invoke, "crash", FaultAction::Heal, 1);
+    run.crash(1);
+    run.partition(&[0, 2], &[], 0);
+    run.back(1);
+    run.partition(&[0, 1], &[], 0);
+    run.power_cut(0, 5..10);
+    assert!(all_lost_is_inside(&mut run));
+}
