@@ -126,12 +126,17 @@ pub fn start(folder: &Path, name: &str, args: &[&str]) -> Started {
 }
 
 /// Starts a command that runs `ackall`; the run's folder is `name` below `folder`, by the command's own words.
-pub fn spawn(mut command: Command, folder: &Path, name: &str) -> Started {
+pub fn spawn(command: Command, folder: &Path, name: &str) -> Started {
+    spawn_on(command, folder, name, Stdio::null())
+}
+
+/// The same, with this standard input.
+pub fn spawn_on(mut command: Command, folder: &Path, name: &str, stdin: Stdio) -> Started {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let said = folder.join(format!("{name}.said"));
     let file = |what: &str| File::create(said.with_extension(what)).unwrap();
-    command.env(MARK, &mark).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
+    command.env(MARK, &mark).stdin(stdin).stdout(file("out")).stderr(file("err"));
     let began = Instant::now();
     let child = command.spawn().unwrap_or_else(|e| panic!("starting {command:?}: {e}"));
     Started { child, mark, dir: folder.join(name), began, said }
