@@ -12,7 +12,7 @@ use crate::{format, node};
 
 /// A node of the reference cluster.
 #[derive(Debug, Parser)]
-#[command(name = "ackall node", disable_help_subcommand = true)]
+#[command(name = "ackall node", bin_name = "ackall node", disable_help_subcommand = true)]
 struct Command {
     #[command(subcommand)]
     action: Action,
