@@ -1,0 +1,137 @@
+//! A disk: what has been written, and what of it survives a crash.
+
+use raft::{Epoch, EpochStart, LogSummary, Offset, QuorumState};
+
+use crate::Random;
+use crate::random::mix;
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record<P> {
+    /// Its leader's epoch.
+    pub epoch: Epoch,
+    /// What it says; none for the LeaderChange.
+    pub payload: Option<P>,
+    /// Identifies this record and all before it.
+    pub chain: u64,
+}
+
+/// A node's quorum state and log.
+#[derive(Debug, Clone)]
+pub struct Disk<P> {
+    quorum: QuorumState,
+    written: Vec<Record<P>>,
+    synced: Vec<Record<P>>,
+    /// Up to here, the two are known to be the same.
+    same: usize,
+}
+
+impl<P: Clone> Disk<P> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self {
+            quorum: QuorumState::default(),
+            written: Vec::new(),
+            synced: Vec::new(),
+            same: 0,
+        }
+    }
+
+    /// The durable quorum state.
+    pub fn quorum(&self) -> QuorumState {
+        self.quorum
+    }
+
+    /// Replaces it, durably.
+    pub fn persist(&mut self, quorum: QuorumState) {
+        self.quorum = quorum;
+    }
+
+    /// All records written.
+    pub fn log(&self) -> &[Record<P>] {
+        &self.written
+    }
+
+    /// All records that a crash cannot take.
+    pub fn durable_log(&self) -> &[Record<P>] {
+        &self.synced
+    }
+
+    /// Writes a record of its own at the end.
+    pub fn write(&mut self, epoch: Epoch, payload: Option<P>, fingerprint: u64) {
+        let before = self.written.last().map_or(0, |last| last.chain);
+        let label = u64::from(epoch.unsigned_abs()) << 32 ^ fingerprint;
+        self.written.push(Record {
+            epoch,
+            payload,
+            chain: mix(before ^ mix(label)),
+        });
+    }
+
+    /// Writes a copy of another node's record at the end.
+    pub fn copy(&mut self, record: Record<P>) {
+        self.written.push(record);
+    }
+
+    /// Drops all from `end` on.
+    pub fn truncate(&mut self, end: usize) {
+        self.written.truncate(end);
+        self.same = self.same.min(end);
+    }
+
+    /// Makes all before `end` durable, truncations included.
+    pub fn sync(&mut self, end: usize) {
+        let end = end.min(self.written.len());
+        if self.synced.len() > self.same || end > self.same {
+            self.synced.truncate(self.same);
+            let end = end.max(self.same);
+            self.synced.extend_from_slice(&self.written[self.same..end]);
+            self.same = end;
+        }
+    }
+
+    /// Loses what was not synced: all of it, or some of its end, as the disk pleases. An unsynced
+    /// truncation may be undone.
+    pub fn crash(&mut self, random: &mut Random) {
+        if random.per_mille(500) {
+            let kept = self.same + random.index(self.written.len() - self.same + 1);
+            self.synced.truncate(self.same);
+            self.synced.extend_from_slice(&self.written[self.same..kept]);
+        }
+        self.written.clone_from(&self.synced);
+        self.same = self.written.len();
+    }
+
+    /// What a node finds when it starts.
+    pub fn summary(&self) -> LogSummary {
+        let mut epochs: Vec<EpochStart> = Vec::new();
+        for (start_offset, record) in (0..).zip(&self.written) {
+            if epochs.last().is_none_or(|last| last.epoch != record.epoch) {
+                epochs.push(EpochStart {
+                    epoch: record.epoch,
+                    start_offset,
+                });
+            }
+        }
+        LogSummary {
+            epochs,
+            end_offset: offset(self.written.len()),
+        }
+    }
+}
+
+impl<P: Clone> Default for Disk<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A length as an offset; no simulated log comes near the limit.
+pub(crate) fn offset(length: usize) -> Offset {
+    Offset::try_from(length).unwrap_or(Offset::MAX)
+}
+
+/// An offset as a length; what is below zero has none before it.
+pub(crate) fn length(offset: Offset) -> usize {
+    usize::try_from(offset).unwrap_or(0)
+}

@@ -1,0 +1,106 @@
+//! The plainest application: clients append numbers to whoever leads.
+
+use raft::{Epoch, Nanos, Offset, Raft, Role};
+
+use super::settings::{MILLISECOND, Outcome};
+use super::{Application, Settings, Violation, Wish, World};
+use crate::Random;
+
+/// Numbers to append, and how far each node has applied them.
+#[derive(Debug)]
+pub struct Ledger {
+    next: u64,
+    /// How many records the next batch has; 0 until a client comes.
+    waiting: usize,
+    /// Up to where each node has applied.
+    applied: Vec<Offset>,
+    /// The first number appended in calm times, and the nodes that have applied it or a later one.
+    after_calm: Option<(u64, Vec<bool>)>,
+}
+
+impl Ledger {
+    fn new(nodes: usize) -> Self {
+        Self {
+            next: 1,
+            waiting: 0,
+            applied: vec![0; nodes],
+            after_calm: None,
+        }
+    }
+}
+
+impl Application for Ledger {
+    type Payload = u64;
+    /// A client comes.
+    type Event = ();
+
+    fn fingerprint(payload: &u64) -> u64 {
+        *payload
+    }
+
+    fn forget(&mut self, node: usize) {
+        self.applied[node] = 0;
+    }
+
+    fn apply(
+        &mut self,
+        node: usize,
+        offset: Offset,
+        _epoch: Epoch,
+        payload: Option<&u64>,
+    ) -> Result<(), Violation> {
+        if self.applied[node] != offset {
+            return Err(Violation::Application(format!(
+                "node {node} applies offset {offset} after {}",
+                self.applied[node]
+            )));
+        }
+        self.applied[node] = offset + 1;
+        if let (Some((first, seen)), Some(number)) = (&mut self.after_calm, payload) {
+            seen[node] |= number >= first;
+        }
+        Ok(())
+    }
+
+    fn after_step(&mut self, _now: Nanos, _node: usize, raft: &Raft) -> Result<Option<Wish<u64>>, Violation> {
+        if self.waiting == 0 || raft.role() != Role::Leader {
+            return Ok(None);
+        }
+        let numbers = self.next..self.next + self.waiting as u64;
+        self.next = numbers.end;
+        self.waiting = 0;
+        Ok(Some(Wish::Append(raft.epoch(), numbers.collect())))
+    }
+
+    fn on_event(
+        &mut self,
+        now: Nanos,
+        (): (),
+        random: &mut Random,
+        _up: &[bool],
+    ) -> Result<Vec<(Nanos, ())>, Violation> {
+        self.waiting = 1 + random.index(3);
+        Ok(vec![(now + random.between(1, 30) * MILLISECOND, ())])
+    }
+
+    fn calm(&mut self, _now: Nanos) {
+        self.after_calm = Some((self.next, vec![false; self.applied.len()]));
+    }
+
+    fn recovered(&self, _now: Nanos) -> bool {
+        let seen = self.after_calm.as_ref().map(|(_, seen)| seen);
+        seen.is_some_and(|seen| seen.iter().all(|seen| *seen))
+    }
+}
+
+/// Runs one seed.
+///
+/// # Errors
+///
+/// The first broken rule.
+pub fn simulate(seed: u64, settings: Settings) -> Result<Outcome, Violation> {
+    let ledger = Ledger::new(settings.voters + settings.observers);
+    let mut world = World::new(seed, settings, ledger)?;
+    world.schedule_event(MILLISECOND, ());
+    world.run()
+}
