@@ -8,6 +8,7 @@ mod nodes;
 pub mod progress;
 mod roles;
 mod steps;
+mod wire;
 
 use crate::error::{Error, Status};
 use crate::judge;
@@ -130,6 +131,7 @@ async fn run(
     };
     let boot_s = booted.boot_to_first_ack().await;
     if let Ending::Interrupted(_) = ending {
+        wire::write(&booted.cluster, run_dir)?;
         return Ok((ending, boot_s));
     }
     // The heal and the final read have limits of their own; only an alarm can end them early.
@@ -143,7 +145,9 @@ async fn run(
         done = heal => done.map(|()| None),
         alarm = alarms.fatal() => Ok(Some(alarm)),
     };
-    match ended? {
+    let ended = ended?;
+    wire::write(&booted.cluster, run_dir)?;
+    match ended {
         None => Ok((ending, boot_s)),
         Some(Alarm::Interrupted(signal)) => Ok((Ending::Interrupted(signal), boot_s)),
         Some(alarm) => Err(alarm_error(&alarm)),
