@@ -49,3 +49,38 @@ fn line<'a>(anomaly: &'a checker::Anomaly, instance: &'a Instance) -> Line<'a> {
         text: &instance.text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::{anomaly, verdict};
+    use checker::Outcome;
+
+    #[test]
+    fn every_instance_is_a_line() {
+        let many: Vec<Instance> = (0..5_000).map(|i| Instance { offset: Some(i), ..Instance::default() }).collect();
+        let odd = Instance {
+            operations: vec![3, 9],
+            topic: Some("a\nb\"".into()),
+            acked_at: Some(1_500_000_000),
+            text: "line\u{0}\nbreak".into(),
+            ..Instance::default()
+        };
+        let found = vec![anomaly("acked-then-lost", true, many), anomaly("duplicate", false, vec![odd])];
+        let bytes = lines(&verdict(Outcome::Fail, found, &[])).unwrap();
+        let lines: Vec<serde_json::Value> =
+            bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(|l| serde_json::from_slice(l).unwrap()).collect();
+        assert_eq!(lines.len(), 5_001);
+        assert_eq!(lines[4_999]["offset"], 4_999);
+        assert_eq!(lines[0]["inside_promise"], true);
+        assert_eq!(lines[5_000]["topic"], "a\nb\"");
+        assert_eq!(lines[5_000]["acked_at"], 1.5);
+        assert_eq!(lines[5_000]["lost_at"], serde_json::Value::Null);
+        assert_eq!(lines[5_000]["operations"], serde_json::json!([3, 9]));
+    }
+
+    #[test]
+    fn no_anomaly_is_no_line() {
+        assert!(lines(&verdict(Outcome::Pass, Vec::new(), &[])).unwrap().is_empty());
+    }
+}

@@ -104,3 +104,49 @@ fn anomaly(anomaly: &AnomalyResult) -> Ended {
     }
     Ended::Failed { message: format!("{}: {count} inside the promise", anomaly.name), text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::{anomaly as found, judged, lost_records, meta, night, verdict};
+    use crate::result;
+    use checker::Instance;
+
+    #[test]
+    fn a_loss_is_a_failure_with_its_first_records() {
+        let history = night(false);
+        let xml = suite(&result(&history, &judged(&history, false), &meta()));
+        assert!(xml.contains(r#"tests="3" failures="3" errors="0" skipped="0" time="17.310""#), "{xml}");
+        assert!(xml.contains(r#"name="promise kip-966" time="17.310">"#), "{xml}");
+        assert!(xml.contains(r#"name="acked-then-lost inside the promise" time="0.000">"#), "{xml}");
+        assert!(xml.contains("and 341 more in anomalies.jsonl"), "{xml}");
+        assert_eq!(xml.matches("<failure ").count(), 3);
+    }
+
+    #[test]
+    fn what_nobody_promised_and_what_cannot_be_said_are_skipped() {
+        let history = night(true);
+        let outside = || vec![found("acked-then-lost", false, lost_records(&night(false)))];
+        let xml = suite(&result(&history, &verdict(Outcome::Pass, outside(), &[]), &meta()));
+        assert!(xml.contains(r#"tests="2" failures="0" errors="0" skipped="1""#), "{xml}");
+        assert!(xml.contains("351 instances, outside the promise: no failure"), "{xml}");
+        let xml = suite(&result(&history, &verdict(Outcome::Unknown, outside(), &[("no-acks", "none")]), &meta()));
+        assert!(xml.contains(r#"skipped="2""#) && xml.contains(r#"<skipped message="unknown: none"/>"#), "{xml}");
+        let xml = suite(&result(&history, &verdict(Outcome::Pass, Vec::new(), &[]), &meta()));
+        assert!(xml.contains(r#"tests="1" failures="0" errors="0" skipped="0""#), "{xml}");
+    }
+
+    #[test]
+    fn whatever_a_run_says_stays_xml() {
+        let history = night(true);
+        let nasty = Instance { text: "]]> <failure> & \"q\" \u{0}\u{8}".into(), ..Instance::default() };
+        let verdict = verdict(Outcome::Fail, vec![found("a<b>\"&'", true, vec![nasty])], &[]);
+        let meta = crate::RunMeta { scenario: "x\" y=\"<".into(), ..meta() };
+        let xml = suite(&result(&history, &verdict, &meta));
+        assert!(xml.contains("]]&gt; &lt;failure&gt; &amp; &quot;q&quot; \u{fffd}\u{fffd}"), "{xml}");
+        assert!(xml.contains(r#"classname="ackall.x&quot; y=&quot;&lt;""#), "{xml}");
+        // Each bracket that is left is a tag's, each quote an attribute's.
+        assert_eq!(xml.matches('<').count(), xml.matches('>').count());
+        assert_eq!(xml.matches('"').count() % 2, 0);
+    }
+}

@@ -169,6 +169,11 @@ fn steps(night: &mut Maker, with_elr: bool) {
     night.step(7.6, "T2", false, "the last replica loses its power, and what it had not synced");
     let lost = [("dead_ms", 3.204), ("lost_bytes", 451_072.0), ("lost_files", 3.0)];
     night.fault(7.61, 2, ("power-cut", 2, "last"), Inject, &lost);
+    let killed = NodeProcess { node: 2, event: NodeEvent::Killed { signal: None }, start: 1 };
+    night.add(7.635, Process::Observer, Kind::Ok, Body::Node(killed));
+    let records = vec![LostRecords { topic: TOPIC.into(), partition: 0, from: UNSYNCED, to: 1751 }];
+    let loss = DiskLoss { node: 2, fault: 2, bytes: 451_072, files: 3, records };
+    night.add(7.636, Process::Observer, Kind::Ok, Body::Disk(loss));
     night.step(9.7, "T2", true, "power-cut on broker 2: leader none");
     night.step(9.8, "T3", false, "the two cut-off replicas come back");
     night.fault(9.81, 0, ("cut-network", 1, "first"), Heal, &[("seen_ms", 20.0)]);

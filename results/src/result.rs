@@ -216,3 +216,66 @@ fn promise(report: &PromiseReport) -> PromiseResult {
         spent_by: report.spent_by.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night;
+
+    /// What is wrong with a result by the schema.
+    fn wrong(result: &RunResult) -> Vec<String> {
+        let schema = serde_json::from_str(crate::RESULT_SCHEMA).unwrap();
+        let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap();
+        let json = serde_json::to_value(result).unwrap();
+        validator.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    }
+
+    #[test]
+    fn results_follow_the_schema_and_come_back_as_they_were() {
+        for (history, with_elr) in [(night::night(false), false), (night::night(true), true), (night::empty(), true)] {
+            let result = result(&history, &night::judged(&history, with_elr), &night::meta());
+            assert_eq!(wrong(&result), Vec::<String>::new());
+            let text = serde_json::to_string(&result).unwrap();
+            assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), result);
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_is_no_result() {
+        let history = night::night(false);
+        let good = result(&history, &night::judged(&history, false), &night::meta());
+        let other_schema = RunResult { schema: 2, ..good.clone() };
+        let backwards = RunResult { duration_s: -1.0, ..good.clone() };
+        let at_night = RunResult { started_at: "last night".into(), ..good.clone() };
+        let mut overfull = good.clone();
+        let example = overfull.anomalies[0].examples[0].clone();
+        overfull.anomalies[0].examples.push(example);
+        for bad in [other_schema, backwards, at_night, overfull] {
+            assert_eq!(wrong(&bad).len(), 1, "{:?}", wrong(&bad));
+        }
+    }
+
+    #[test]
+    fn the_schema_names_every_field() {
+        let history = night::night(false);
+        let result = result(&history, &night::judged(&history, false), &night::meta());
+        let schema: serde_json::Value = serde_json::from_str(crate::RESULT_SCHEMA).unwrap();
+        let json = serde_json::to_value(&result).unwrap();
+        let fields: Vec<&String> = json.as_object().unwrap().keys().collect();
+        let named: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(fields, named);
+        for field in &fields {
+            assert!(schema["required"].as_array().unwrap().iter().any(|name| name == *field), "{field}");
+        }
+    }
+
+    #[test]
+    fn counts_are_exact_where_examples_are_few() {
+        let history = night::night(false);
+        let result = result(&history, &night::judged(&history, false), &night::meta());
+        assert_eq!((result.anomalies[0].count, result.anomalies[0].examples.len()), (351, EXAMPLES));
+        assert_eq!(result.anomalies[1].follows.as_deref(), Some("acked-then-lost"));
+        assert_eq!(result.faults.len(), 3);
+        assert_eq!(result.reasons.len(), 2);
+    }
+}

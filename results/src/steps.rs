@@ -46,3 +46,47 @@ pub(crate) fn of(history: &History) -> Vec<Step> {
 pub(crate) fn at(steps: &[Step], time: u64) -> Option<&Step> {
     steps.iter().rev().find(|step| step.began <= time)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::{empty, night};
+
+    #[test]
+    fn steps_begin_and_are_reached() {
+        let steps = of(&night(true));
+        let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(names, ["T0", "T1", "T2", "T3", "T4"]);
+        assert!(steps.iter().all(|step| matches!(step.end, End::Reached { at, .. } if at > step.began)));
+        assert_eq!(at(&steps, 8_000_000_000).unwrap().name, "T2");
+        assert_eq!(at(&steps, 3_599_999_999), None);
+    }
+
+    #[test]
+    fn a_step_that_failed_and_one_that_was_cut_short_are_told_apart() {
+        let mut history = night(true);
+        history.entries.retain(|entry| !matches!(&entry.body, Body::Step(step) if step.name == "T4" && step.reached));
+        for entry in &mut history.entries {
+            if let Body::Step(step) = &mut entry.body
+                && step.name == "T3"
+            {
+                step.reached = false;
+            }
+        }
+        let steps = of(&history);
+        assert!(matches!(&steps[3].end, End::NotReached { why, .. } if why.contains("healed")));
+        assert_eq!(steps[4].end, End::Open);
+        assert_eq!(of(&empty()), []);
+    }
+
+    #[test]
+    fn a_step_known_only_by_its_end_is_a_step() {
+        let mut history = night(true);
+        history.entries.retain(|entry| match &entry.body {
+            Body::Step(step) => step.name == "T0" && step.reached,
+            _ => true,
+        });
+        let steps = of(&history);
+        assert!(matches!(&steps[..], [Step { end: End::Reached { .. }, .. }]));
+    }
+}

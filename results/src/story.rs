@@ -117,3 +117,45 @@ fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%\\".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::night::{judged, meta, night};
+
+    fn typed(command: &str) -> RunResult {
+        let history = night(true);
+        RunResult { command: command.into(), ..crate::result(&history, &judged(&history, true), &meta()) }
+    }
+
+    #[test]
+    fn a_run_is_seen_again_under_its_own_seed_in_a_folder_of_its_own() {
+        for (command, expected) in [
+            ("ackall", "ackall --seed 7"),
+            ("ackall run calm --seed 7", "ackall run calm --seed 7"),
+            ("ackall run calm --seed=3 --json", "ackall run calm --json --seed 7"),
+            ("ackall run calm --seeds 1..20 --set a=b", "ackall run calm --set a=b --seed 7"),
+            ("ackall --run-dir /tmp/x calm", "ackall calm --seed 7"),
+            ("ackall calm --run-dir=/tmp/x --seed", "ackall calm --seed 7"),
+            ("", "ackall run last-replica-standing --seed 7"),
+        ] {
+            assert_eq!(again(&typed(command)), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_quoted_where_a_shell_would_split_it() {
+        let result = RunResult { path: "/tmp/my runs/it's".into(), ..typed("ackall") };
+        assert_eq!(closer(&result), r"ackall analyze '/tmp/my runs/it'\''s'");
+        assert!(report_path(&result).starts_with("/tmp/my runs/it's"));
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("/tmp/a-b_c.d"), "/tmp/a-b_c.d");
+    }
+
+    #[test]
+    fn a_run_without_a_promise_says_so() {
+        let mut result = typed("ackall");
+        result.promise.name.clear();
+        assert_eq!(verdict(&result), "every promise held: none was made");
+    }
+}

@@ -2,6 +2,14 @@
 
 use crate::text::escape;
 
+/// What a section is linked by.
+fn id(heading: &str) -> String {
+    heading.to_lowercase().replace(' ', "-")
+}
+
+/// Rows from which on a table scrolls in a box of its own, so that it does not bury what follows.
+const TALL: usize = 30;
+
 /// A page's text so far.
 #[derive(Default)]
 pub(super) struct Html(String);
@@ -14,7 +22,16 @@ impl Html {
 
     /// A section's heading.
     pub fn heading(&mut self, text: &str) {
-        self.raw(&format!("<h2>{}</h2>\n", escape(text)));
+        self.raw(&format!("<h2 id=\"{}\">{}</h2>\n", id(text), escape(text)));
+    }
+
+    /// Links to sections, by their headings.
+    pub fn contents(&mut self, headings: &[&str]) {
+        self.raw("<nav aria-label=\"Contents\">\n");
+        for heading in headings {
+            self.raw(&format!("<a href=\"#{}\">{}</a>\n", id(heading), escape(heading)));
+        }
+        self.raw("</nav>\n");
     }
 
     /// A heading within a section.
@@ -39,13 +56,17 @@ impl Html {
         heads: [&str; N],
         rows: impl IntoIterator<Item = [String; N]>,
     ) {
+        let rows: Vec<[String; N]> = rows.into_iter().collect();
+        // A box that scrolls can be reached, and scrolled, from a keyboard.
+        let wide = if rows.len() > TALL { "wide tall\" tabindex=\"0\" role=\"region" } else { "wide" };
         let class = |i: usize| if heads[i].starts_with('#') { " class=\"number\"" } else { "" };
-        self.raw(&format!("<div class=\"wide\">\n<table>\n<caption>{}</caption>\n<thead><tr>", escape(caption)));
+        let caption = escape(caption);
+        self.raw(&format!("<div class=\"{wide}\" aria-label=\"{caption}\">\n<table>\n<caption>{caption}</caption>\n<thead><tr>"));
         for (i, head) in heads.iter().enumerate() {
             self.raw(&format!("<th scope=\"col\"{}>{}</th>", class(i), escape(head.trim_start_matches('#'))));
         }
         self.raw("</tr></thead>\n<tbody>\n");
-        for row in rows {
+        for row in &rows {
             self.raw("<tr>");
             for (i, cell) in row.iter().enumerate() {
                 let (open, close) = if i == 0 { ("th scope=\"row\"", "th") } else { ("td", "td") };

@@ -24,6 +24,17 @@ use std::io;
 const STYLE: &str = include_str!("style.css");
 /// Nothing is loaded from anywhere, whatever the page may come to hold.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+/// The sections' headings, in order.
+const SECTIONS: [&str; 8] = [
+    "Timeline",
+    "See it again",
+    "Steps",
+    "Faults",
+    "Anomalies",
+    "Promise",
+    "Requirements and reasons",
+    "Run and environment",
+];
 /// Timelines drawn; a topic of hundreds of partitions would fill a book.
 const TIMELINES_DRAWN: usize = 16;
 
@@ -45,8 +56,9 @@ pub(crate) fn page(history: &History, verdict: &Verdict, result: &RunResult) -> 
     html.raw(&format!("<header class=\"{word}\">\n<p class=\"verdict\">{}</p>\n", word.to_uppercase()));
     lead::lead(&mut html, history, verdict, result);
     html.raw("</header>\n");
-    run::again(&mut html, result);
+    html.contents(&SECTIONS);
     timelines(&mut html, history, verdict)?;
+    run::again(&mut html, result);
     tables::steps(&mut html, history);
     tables::faults(&mut html, result);
     anomalies::anomalies(&mut html, verdict);

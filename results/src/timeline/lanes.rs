@@ -140,7 +140,7 @@ fn boxed<'a>(
 ) -> Drawn<'a> {
     canvas.block(from, to, style)?;
     if width(word, SMALL) + MARGIN <= to.0 - from.0 {
-        let y = from.1 + (to.1 - from.1 - SMALL as i32) / 2;
+        let y = from.1 + (to.1 - from.1 - SMALL as i32) / 2 + 1;
         canvas.words(word, (from.0 + MARGIN / 2, y), SMALL, colour)?;
     }
     Ok(())
@@ -159,6 +159,9 @@ pub(super) fn promise<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, y: i32) ->
     };
     for interval in bad {
         let (start, end) = (seconds(interval.from), interval.to.map_or(picture.span.to, seconds));
+        if end <= picture.span.from {
+            continue;
+        }
         if start > from {
             held(from, start)?;
         }

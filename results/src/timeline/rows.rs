@@ -7,7 +7,7 @@ use super::states::{State, states};
 use crate::steps;
 use crate::text::{clock, counted, measurements};
 use checker::Verdict;
-use history::{Body, Fault, FaultAction, History, Kind};
+use history::{Body, DiskLoss, Fault, FaultAction, History, Kind, NodeEvent, NodeProcess};
 use plotters::prelude::*;
 
 /// Rows told; a run of hours has more than one would read.
@@ -34,6 +34,8 @@ pub(super) enum What {
     Step { name: String, text: String },
     /// A fault came or went.
     Fault(String),
+    /// A process ended, or a disk lost what it had not synced.
+    Node(String),
     /// The metadata log committed a state.
     State(State),
     /// Lost records were missed.
@@ -51,11 +53,14 @@ pub(super) fn of(history: &History, verdict: &Verdict, topic: &str, partition: i
             rows.push(Row { at, what: What::Step { name: step.name, text: why } });
         }
     }
-    rows.extend(history.entries.iter().filter_map(|entry| match &entry.body {
-        Body::Fault(fault) if entry.kind != Kind::Invoke => {
-            Some(Row { at: entry.time, what: What::Fault(fault_text(fault)) })
-        }
-        _ => None,
+    rows.extend(history.entries.iter().filter_map(|entry| {
+        let what = match &entry.body {
+            Body::Fault(fault) if entry.kind != Kind::Invoke => What::Fault(fault_text(fault)),
+            Body::Node(process) => What::Node(end_text(process)?),
+            Body::Disk(loss) => What::Node(disk_text(loss, topic, partition)),
+            _ => return None,
+        };
+        Some(Row { at: entry.time, what })
     }));
     rows.extend(states(history, topic, partition).into_iter().map(|state| Row { at: state.from, what: What::State(state) }));
     rows.extend(promise(verdict, topic, partition));
@@ -78,6 +83,30 @@ fn fault_text(fault: &Fault) -> String {
         none if none.is_empty() => text,
         measured => format!("{text} ({measured})"),
     }
+}
+
+/// How a process ended; its start says little, for the metadata log tells when it is back.
+fn end_text(process: &NodeProcess) -> Option<String> {
+    let how = match process.event {
+        NodeEvent::Started => return None,
+        NodeEvent::StopAsked => "is asked to stop".to_string(),
+        NodeEvent::Exited { status } => format!("exited with status {status}"),
+        NodeEvent::Killed { signal: Some(signal) } => format!("was killed by signal {signal}"),
+        NodeEvent::Killed { signal: None } => "lost its power".to_string(),
+    };
+    Some(format!("the process of node {} {how}", process.node))
+}
+
+/// What a disk lost, of this partition above all.
+fn disk_text(loss: &DiskLoss, topic: &str, partition: i32) -> String {
+    let mine = loss.records.iter().filter(|run| &*run.topic == topic && run.partition == partition);
+    let runs: Vec<String> = mine.map(|run| format!("{} to {}", run.from, run.to - 1)).collect();
+    let records = match runs.join(", ") {
+        none if none.is_empty() => "no record of this partition".to_string(),
+        runs => format!("of this partition the records at offsets {runs}"),
+    };
+    let (bytes, files) = (counted(loss.bytes, "byte"), counted(loss.files, "file"));
+    format!("the disk of node {} lost {bytes} in {files}: {records}", loss.node)
 }
 
 fn promise(verdict: &Verdict, topic: &str, partition: i32) -> Vec<Row> {
@@ -131,11 +160,11 @@ fn one<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, row: &Row, y: i32) -> Dra
     canvas.words(&clock(row.at), (10, y), WORDS, palette::FAINT)?;
     match &row.what {
         What::Step { name, text } => {
-            canvas.bold(&cut(&format!("{name}  {text}"), WORDS, RIGHT - MARKS), (MARKS, y), WORDS)
+            canvas.bold(&cut(&format!("{name}: {text}"), WORDS, RIGHT - MARKS), (MARKS, y), WORDS)
         }
         What::Fault(text) => marked(canvas, palette::FAULT, text, y),
         What::Loss(text) => marked(canvas, palette::LOST, text, y),
-        What::Promise(text) => marked(canvas, palette::FAINT, text, y),
+        What::Promise(text) | What::Node(text) => marked(canvas, palette::FAINT, text, y),
         What::State(state) => {
             let replicas = &picture.replicas[..picture.replicas.len().min(SQUARES)];
             for (i, replica) in replicas.iter().enumerate() {
