@@ -54,6 +54,21 @@ fn no_vote_where_a_leader_is_known() {
     let mut node = voter();
     node.begin(3, 1);
     assert_eq!(node.ask_vote(vote(2, 1, (0, 0))), denied());
+    node.wait(FETCH_TIMEOUT);
+    assert_eq!(node.raft.role(), Role::Prospective);
+    assert_eq!(node.ask_vote(vote(2, 1, (0, 0))), denied());
+    assert_eq!(node.ask_vote(vote(2, 2, (0, 0))), granted());
+}
+
+#[test]
+fn prospective_voters_and_candidates_grant_pre_votes() {
+    let mut node = voter();
+    node.wait(ELECTION);
+    assert_eq!(node.ask_vote(pre_vote(3, 0, (0, 0))), granted());
+    let mut node = start(1, &[1, 2, 3], state(3, None, Some(1)), &[]);
+    assert_eq!(node.raft.role(), Role::Candidate);
+    assert_eq!(node.ask_vote(pre_vote(3, 3, (0, 0))), granted());
+    assert_eq!(node.ask_vote(vote(3, 3, (0, 0))), denied());
 }
 
 #[test]

@@ -249,16 +249,16 @@ fn a_ticket_from_before_a_truncation_says_nothing() {
 
 #[test]
 fn only_batches_that_carry_the_log_on_are_taken() {
-    let cases: [(&[(i64, i64, Epoch)], usize); 5] = [
-        (&[(5, 6, 1), (6, 7, 2)], 2),
-        (&[(4, 6, 2)], 0),
-        (&[(6, 7, 2)], 0),
-        (&[(5, 6, 2), (6, 7, 1)], 1),
-        (&[(5, 6, 2), (6, 7, 3)], 1),
+    let cases = [
+        (vec![(5, 6, 1), (6, 7, 2)], 2),
+        (vec![(4, 6, 2)], 0),
+        (vec![(6, 7, 2)], 0),
+        (vec![(5, 6, 2), (6, 7, 1)], 1),
+        (vec![(5, 6, 2), (6, 7, 3)], 1),
     ];
     for (batches, taken) in cases {
         let mut node = follower(5);
-        node.respond(2, records(None, batches));
+        node.respond(2, records(None, &batches));
         assert_eq!(node.raft.log_end_offset() > 5, taken > 0);
         assert_eq!(node.has(&Action::AppendFetched { batches: taken }), taken > 0);
     }
