@@ -58,7 +58,12 @@ mod tests {
 
     #[test]
     fn every_instance_is_a_line() {
-        let many: Vec<Instance> = (0..5_000).map(|i| Instance { offset: Some(i), ..Instance::default() }).collect();
+        let many: Vec<Instance> = (0..5_000)
+            .map(|i| Instance {
+                offset: Some(i),
+                ..Instance::default()
+            })
+            .collect();
         let odd = Instance {
             operations: vec![3, 9],
             topic: Some("a\nb\"".into()),
@@ -66,10 +71,16 @@ mod tests {
             text: "line\u{0}\nbreak".into(),
             ..Instance::default()
         };
-        let found = vec![anomaly("acked-then-lost", true, many), anomaly("duplicate", false, vec![odd])];
+        let found = vec![
+            anomaly("acked-then-lost", true, many),
+            anomaly("duplicate", false, vec![odd]),
+        ];
         let bytes = lines(&verdict(Outcome::Fail, found, &[])).unwrap();
-        let lines: Vec<serde_json::Value> =
-            bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(|l| serde_json::from_slice(l).unwrap()).collect();
+        let lines: Vec<serde_json::Value> = bytes
+            .split(|b| *b == b'\n')
+            .filter(|l| !l.is_empty())
+            .map(|l| serde_json::from_slice(l).unwrap())
+            .collect();
         assert_eq!(lines.len(), 5_001);
         assert_eq!(lines[4_999]["offset"], 4_999);
         assert_eq!(lines[0]["inside_promise"], true);
@@ -81,6 +92,10 @@ mod tests {
 
     #[test]
     fn no_anomaly_is_no_line() {
-        assert!(lines(&verdict(Outcome::Pass, Vec::new(), &[])).unwrap().is_empty());
+        assert!(
+            lines(&verdict(Outcome::Pass, Vec::new(), &[]))
+                .unwrap()
+                .is_empty()
+        );
     }
 }

@@ -40,7 +40,11 @@ fn asked(fault: &Fault) -> FaultResult {
     FaultResult {
         name: fault.name.clone(),
         targets: fault.nodes.clone(),
-        node: if let [node] = fault.nodes[..] { Some(node) } else { None },
+        node: if let [node] = fault.nodes[..] {
+            Some(node)
+        } else {
+            None
+        },
         asked: fault.asked.clone(),
         injected_at: None,
         healed_at: None,
@@ -54,11 +58,15 @@ fn note(known: &mut FaultResult, fault: &Fault, at: f64) {
     match fault.action {
         FaultAction::Inject => {
             known.injected_at = Some(at);
-            known.measured.extend(finite.map(|(name, value)| (name.clone(), *value)));
+            known
+                .measured
+                .extend(finite.map(|(name, value)| (name.clone(), *value)));
         }
         FaultAction::Heal => {
             known.healed_at = Some(at);
-            known.measured.extend(finite.map(|(name, value)| (format!("heal_{name}"), *value)));
+            known
+                .measured
+                .extend(finite.map(|(name, value)| (format!("heal_{name}"), *value)));
         }
     }
 }
@@ -79,7 +87,10 @@ mod tests {
         let names: Vec<&str> = faults.iter().map(|fault| fault.name.as_str()).collect();
         assert_eq!(names, ["cut-network", "cut-network", "power-cut"]);
         let cut = &faults[2];
-        assert_eq!((cut.node, &cut.targets[..], cut.asked.as_str()), (Some(2), &[2][..], "last"));
+        assert_eq!(
+            (cut.node, &cut.targets[..], cut.asked.as_str()),
+            (Some(2), &[2][..], "last")
+        );
         assert_eq!((cut.injected_at, cut.healed_at), (Some(7.63), Some(12.33)));
         assert_eq!(cut.measured["lost_bytes"], 451_072.0);
         assert_eq!(cut.measured["heal_accepts_ms"], 410.0);
@@ -90,7 +101,9 @@ mod tests {
     fn what_did_not_take_or_heal_has_no_time_and_what_is_no_number_is_left_out() {
         let mut history = night(false);
         for entry in &mut history.entries {
-            let Body::Fault(fault) = &mut entry.body else { continue };
+            let Body::Fault(fault) = &mut entry.body else {
+                continue;
+            };
             fault.measured.insert("seen_ms".into(), f64::NAN);
             if fault.id == 0 && entry.kind == Kind::Ok {
                 entry.kind = Kind::Info;
@@ -113,6 +126,10 @@ mod tests {
                 fault.nodes = vec![0, 1];
             }
         }
-        assert!(of(&history).iter().all(|fault| fault.node.is_none() && fault.targets == [0, 1]));
+        assert!(
+            of(&history)
+                .iter()
+                .all(|fault| fault.node.is_none() && fault.targets == [0, 1])
+        );
     }
 }

@@ -19,14 +19,22 @@ enum Ended {
 /// The document.
 pub(crate) fn suite(result: &RunResult) -> String {
     let tests: Vec<(String, Ended)> = std::iter::once((promise_name(result), promise(result)))
-        .chain(result.anomalies.iter().map(|found| (anomaly_name(found), anomaly(found))))
+        .chain(
+            result
+                .anomalies
+                .iter()
+                .map(|found| (anomaly_name(found), anomaly(found))),
+        )
         .collect();
     let count = |of: fn(&Ended) -> bool| tests.iter().filter(|(_, ended)| of(ended)).count();
     let failures = count(|ended| matches!(ended, Ended::Failed { .. }));
     let skipped = count(|ended| matches!(ended, Ended::Skipped { .. }));
     let class = escape(&format!("ackall.{}", result.scenario));
     let seconds = result.duration_s;
-    let totals = format!(r#"tests="{}" failures="{failures}" errors="0" skipped="{skipped}""#, tests.len());
+    let totals = format!(
+        r#"tests="{}" failures="{failures}" errors="0" skipped="{skipped}""#,
+        tests.len()
+    );
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing into a string cannot fail.
     let _ = writeln!(xml, r#"<testsuites name="ackall" {totals} time="{seconds:.3}">"#);
@@ -39,7 +47,11 @@ pub(crate) fn suite(result: &RunResult) -> String {
     for (i, (name, ended)) in tests.iter().enumerate() {
         // The run is one; its time is the promise's.
         let time = if i == 0 { seconds } else { 0.0 };
-        let _ = write!(xml, r#"    <testcase classname="{class}" name="{}" time="{time:.3}""#, escape(name));
+        let _ = write!(
+            xml,
+            r#"    <testcase classname="{class}" name="{}" time="{time:.3}""#,
+            escape(name)
+        );
         xml.push_str(&match ended {
             Ended::Well => "/>\n".to_string(),
             Ended::Failed { message, text } => format!(
@@ -48,7 +60,10 @@ pub(crate) fn suite(result: &RunResult) -> String {
                 escape(text)
             ),
             Ended::Skipped { message } => {
-                format!(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", escape(message))
+                format!(
+                    ">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+                    escape(message)
+                )
             }
         });
     }
@@ -68,7 +83,11 @@ fn properties(xml: &mut String, result: &RunResult) {
         ("version", &result.version),
         ("again", &again),
     ] {
-        let _ = writeln!(xml, r#"      <property name="{name}" value="{}"/>"#, escape(value));
+        let _ = writeln!(
+            xml,
+            r#"      <property name="{name}" value="{}"/>"#,
+            escape(value)
+        );
     }
     xml.push_str("    </properties>\n");
 }
@@ -80,10 +99,16 @@ fn promise_name(result: &RunResult) -> String {
 fn promise(result: &RunResult) -> Ended {
     match result.verdict {
         Outcome::Pass => Ended::Well,
-        Outcome::Unknown => Ended::Skipped { message: format!("unknown: {}", story::verdict(result)) },
+        Outcome::Unknown => Ended::Skipped {
+            message: format!("unknown: {}", story::verdict(result)),
+        },
         Outcome::Fail => Ended::Failed {
             message: story::verdict(result),
-            text: result.reasons.iter().map(|reason| format!("{}: {}\n", reason.code, reason.message)).collect(),
+            text: result
+                .reasons
+                .iter()
+                .map(|reason| format!("{}: {}\n", reason.code, reason.message))
+                .collect(),
         },
     }
 }
@@ -95,14 +120,23 @@ fn anomaly_name(anomaly: &AnomalyResult) -> String {
 fn anomaly(anomaly: &AnomalyResult) -> Ended {
     let count = counted(anomaly.count, "instance");
     if !anomaly.inside_promise {
-        return Ended::Skipped { message: format!("{count}, outside the promise: no failure") };
+        return Ended::Skipped {
+            message: format!("{count}, outside the promise: no failure"),
+        };
     }
-    let mut text: String = anomaly.examples.iter().map(|example| format!("{}\n", example.text)).collect();
+    let mut text: String = anomaly
+        .examples
+        .iter()
+        .map(|example| format!("{}\n", example.text))
+        .collect();
     let more = anomaly.count.saturating_sub(anomaly.examples.len() as u64);
     if more > 0 {
         let _ = writeln!(text, "and {} more in anomalies.jsonl", grouped(more));
     }
-    Ended::Failed { message: format!("{}: {count} inside the promise", anomaly.name), text }
+    Ended::Failed {
+        message: format!("{}: {count} inside the promise", anomaly.name),
+        text,
+    }
 }
 
 #[cfg(test)]
@@ -116,9 +150,15 @@ mod tests {
     fn a_loss_is_a_failure_with_its_first_records() {
         let history = night(false);
         let xml = suite(&result(&history, &judged(&history, false), &meta()));
-        assert!(xml.contains(r#"tests="3" failures="3" errors="0" skipped="0" time="17.310""#), "{xml}");
+        assert!(
+            xml.contains(r#"tests="3" failures="3" errors="0" skipped="0" time="17.310""#),
+            "{xml}"
+        );
         assert!(xml.contains(r#"name="promise kip-966" time="17.310">"#), "{xml}");
-        assert!(xml.contains(r#"name="acked-then-lost inside the promise" time="0.000">"#), "{xml}");
+        assert!(
+            xml.contains(r#"name="acked-then-lost inside the promise" time="0.000">"#),
+            "{xml}"
+        );
         assert!(xml.contains("and 341 more in anomalies.jsonl"), "{xml}");
         assert_eq!(xml.matches("<failure ").count(), 3);
     }
@@ -127,24 +167,60 @@ mod tests {
     fn what_nobody_promised_and_what_cannot_be_said_are_skipped() {
         let history = night(true);
         let outside = || vec![found("acked-then-lost", false, lost_records(&night(false)))];
-        let xml = suite(&result(&history, &verdict(Outcome::Pass, outside(), &[]), &meta()));
-        assert!(xml.contains(r#"tests="2" failures="0" errors="0" skipped="1""#), "{xml}");
-        assert!(xml.contains("351 instances, outside the promise: no failure"), "{xml}");
-        let xml = suite(&result(&history, &verdict(Outcome::Unknown, outside(), &[("no-acks", "none")]), &meta()));
-        assert!(xml.contains(r#"skipped="2""#) && xml.contains(r#"<skipped message="unknown: none"/>"#), "{xml}");
-        let xml = suite(&result(&history, &verdict(Outcome::Pass, Vec::new(), &[]), &meta()));
-        assert!(xml.contains(r#"tests="1" failures="0" errors="0" skipped="0""#), "{xml}");
+        let xml = suite(&result(
+            &history,
+            &verdict(Outcome::Pass, outside(), &[]),
+            &meta(),
+        ));
+        assert!(
+            xml.contains(r#"tests="2" failures="0" errors="0" skipped="1""#),
+            "{xml}"
+        );
+        assert!(
+            xml.contains("351 instances, outside the promise: no failure"),
+            "{xml}"
+        );
+        let xml = suite(&result(
+            &history,
+            &verdict(Outcome::Unknown, outside(), &[("no-acks", "none")]),
+            &meta(),
+        ));
+        assert!(
+            xml.contains(r#"skipped="2""#) && xml.contains(r#"<skipped message="unknown: none"/>"#),
+            "{xml}"
+        );
+        let xml = suite(&result(
+            &history,
+            &verdict(Outcome::Pass, Vec::new(), &[]),
+            &meta(),
+        ));
+        assert!(
+            xml.contains(r#"tests="1" failures="0" errors="0" skipped="0""#),
+            "{xml}"
+        );
     }
 
     #[test]
     fn whatever_a_run_says_stays_xml() {
         let history = night(true);
-        let nasty = Instance { text: "]]> <failure> & \"q\" \u{0}\u{8}".into(), ..Instance::default() };
+        let nasty = Instance {
+            text: "]]> <failure> & \"q\" \u{0}\u{8}".into(),
+            ..Instance::default()
+        };
         let verdict = verdict(Outcome::Fail, vec![found("a<b>\"&'", true, vec![nasty])], &[]);
-        let meta = crate::RunMeta { scenario: "x\" y=\"<".into(), ..meta() };
+        let meta = crate::RunMeta {
+            scenario: "x\" y=\"<".into(),
+            ..meta()
+        };
         let xml = suite(&result(&history, &verdict, &meta));
-        assert!(xml.contains("]]&gt; &lt;failure&gt; &amp; &quot;q&quot; \u{fffd}\u{fffd}"), "{xml}");
-        assert!(xml.contains(r#"classname="ackall.x&quot; y=&quot;&lt;""#), "{xml}");
+        assert!(
+            xml.contains("]]&gt; &lt;failure&gt; &amp; &quot;q&quot; \u{fffd}\u{fffd}"),
+            "{xml}"
+        );
+        assert!(
+            xml.contains(r#"classname="ackall.x&quot; y=&quot;&lt;""#),
+            "{xml}"
+        );
         // Each bracket that is left is a tag's, each quote an attribute's.
         assert_eq!(xml.matches('<').count(), xml.matches('>').count());
         assert_eq!(xml.matches('"').count() % 2, 0);

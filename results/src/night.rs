@@ -18,7 +18,11 @@ pub(crate) struct Maker {
 }
 
 fn key() -> Key {
-    Key { topic: TOPIC.into(), id: "AAAAAAAAAAAAAAAAAAAAAQ".into(), partition: 0 }
+    Key {
+        topic: TOPIC.into(),
+        id: "AAAAAAAAAAAAAAAAAAAAAQ".into(),
+        partition: 0,
+    }
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -27,11 +31,20 @@ fn nanoseconds(seconds: f64) -> u64 {
 
 impl Maker {
     fn new() -> Maker {
-        Maker { entries: Vec::new(), metadata: 0 }
+        Maker {
+            entries: Vec::new(),
+            metadata: 0,
+        }
     }
 
     fn add(&mut self, at: f64, process: Process, kind: Kind, body: Body) {
-        self.entries.push(Entry { index: 0, time: nanoseconds(at), process, kind, body });
+        self.entries.push(Entry {
+            index: 0,
+            time: nanoseconds(at),
+            process,
+            kind,
+            body,
+        });
     }
 
     fn state(&mut self, at: f64, (leader, leader_epoch): (i32, i32), isr: &[i32], elr: &[i32]) {
@@ -47,17 +60,31 @@ impl Maker {
             partition_epoch: self.metadata as i32,
             recovering: false,
             elects: true,
-            at: LogPlace { log_offset: self.metadata, batch: self.metadata },
+            at: LogPlace {
+                log_offset: self.metadata,
+                batch: self.metadata,
+            },
         };
         self.add(at, Process::Observer, Kind::Ok, Body::Partition(state));
     }
 
     fn step(&mut self, at: f64, name: &str, reached: bool, text: &str) {
-        let step = Step { name: name.into(), reached, text: text.into() };
+        let step = Step {
+            name: name.into(),
+            reached,
+            text: text.into(),
+        };
         self.add(at, Process::Harness, Kind::Ok, Body::Step(step));
     }
 
-    fn fault(&mut self, at: f64, id: u64, (name, node, asked): (&str, i32, &str), action: FaultAction, measured: &[(&str, f64)]) {
+    fn fault(
+        &mut self,
+        at: f64,
+        id: u64,
+        (name, node, asked): (&str, i32, &str),
+        action: FaultAction,
+        measured: &[(&str, f64)],
+    ) {
         let fault = Fault {
             id,
             name: name.into(),
@@ -68,16 +95,40 @@ impl Maker {
             error: None,
         };
         self.add(at, Process::Nemesis, Kind::Invoke, Body::Fault(fault.clone()));
-        let measured = measured.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-        self.add(at + 0.02, Process::Nemesis, Kind::Ok, Body::Fault(Fault { measured, ..fault }));
+        let measured = measured
+            .iter()
+            .map(|(name, value)| (name.to_string(), *value))
+            .collect();
+        self.add(
+            at + 0.02,
+            Process::Nemesis,
+            Kind::Ok,
+            Body::Fault(Fault { measured, ..fault }),
+        );
     }
 
     fn send(&mut self, at: f64, value: u64, kind: Kind, offset: Option<i64>) {
-        let send = Send { key: key(), value, acks: -1, node: Some(0), offset: None, error: None };
+        let send = Send {
+            key: key(),
+            value,
+            acks: -1,
+            node: Some(0),
+            offset: None,
+            error: None,
+        };
         let process = Process::Client(value % 4);
         self.add(at, process, Kind::Invoke, Body::Send(send.clone()));
         let error = (kind != Kind::Ok).then(|| "NOT_ENOUGH_REPLICAS".to_string());
-        self.add(at + 0.004, process, kind, Body::Send(Send { offset, error, ..send }));
+        self.add(
+            at + 0.004,
+            process,
+            kind,
+            Body::Send(Send {
+                offset,
+                error,
+                ..send
+            }),
+        );
     }
 
     fn poll(&mut self, at: f64, high_watermark: i64, last: bool) {
@@ -99,7 +150,11 @@ impl Maker {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             entry.index = index as u64;
         }
-        History { header: header(), entries: self.entries, dropped: None }
+        History {
+            header: header(),
+            entries: self.entries,
+            dropped: None,
+        }
     }
 }
 
@@ -113,9 +168,19 @@ fn header() -> Header {
         system: "reference".into(),
         promises: vec![Promise::Kip966],
         requirements: vec![
-            Requirement::AcksBefore { step: "T0".into(), at_least: 1000 },
-            Requirement::AcksBetween { from: "T0".into(), to: "T1".into(), at_least: 200 },
-            Requirement::AckedRecordsTaken { fault: "power-cut".into(), at_least: 1 },
+            Requirement::AcksBefore {
+                step: "T0".into(),
+                at_least: 1000,
+            },
+            Requirement::AcksBetween {
+                from: "T0".into(),
+                to: "T1".into(),
+                at_least: 200,
+            },
+            Requirement::AckedRecordsTaken {
+                fault: "power-cut".into(),
+                at_least: 1,
+            },
         ],
         topics: vec![TopicPlan {
             name: TOPIC.into(),
@@ -161,24 +226,66 @@ pub(crate) fn night(with_elr: bool) -> History {
 fn steps(night: &mut Maker, with_elr: bool) {
     use FaultAction::{Heal, Inject};
     night.step(3.6, "T0", false, "a follower is cut off, and leaves the ISR");
-    night.fault(3.61, 0, ("cut-network", 1, "follower"), Inject, &[("seen_ms", 12.4), ("dropped_frames", 31.0)]);
-    night.step(5.2, "T0", true, "cut-network on broker 1: leader 0, ISR [0,2], ELR []");
+    night.fault(
+        3.61,
+        0,
+        ("cut-network", 1, "follower"),
+        Inject,
+        &[("seen_ms", 12.4), ("dropped_frames", 31.0)],
+    );
+    night.step(
+        5.2,
+        "T0",
+        true,
+        "cut-network on broker 1: leader 0, ISR [0,2], ELR []",
+    );
     night.step(6.0, "T1", false, "the leader is cut off too; one replica is left");
-    night.fault(6.01, 1, ("cut-network", 0, "leader"), Inject, &[("seen_ms", 9.1), ("dropped_frames", 44.0)]);
+    night.fault(
+        6.01,
+        1,
+        ("cut-network", 0, "leader"),
+        Inject,
+        &[("seen_ms", 9.1), ("dropped_frames", 44.0)],
+    );
     night.step(7.5, "T1", true, "cut-network on broker 0: leader 2, ISR [2]");
-    night.step(7.6, "T2", false, "the last replica loses its power, and what it had not synced");
+    night.step(
+        7.6,
+        "T2",
+        false,
+        "the last replica loses its power, and what it had not synced",
+    );
     let lost = [("dead_ms", 3.204), ("lost_bytes", 451_072.0), ("lost_files", 3.0)];
     night.fault(7.61, 2, ("power-cut", 2, "last"), Inject, &lost);
-    let killed = NodeProcess { node: 2, event: NodeEvent::Killed { signal: None }, start: 1 };
+    let killed = NodeProcess {
+        node: 2,
+        event: NodeEvent::Killed { signal: None },
+        start: 1,
+    };
     night.add(7.635, Process::Observer, Kind::Ok, Body::Node(killed));
-    let records = vec![LostRecords { topic: TOPIC.into(), partition: 0, from: UNSYNCED, to: 1751 }];
-    let loss = DiskLoss { node: 2, fault: 2, bytes: 451_072, files: 3, records };
+    let records = vec![LostRecords {
+        topic: TOPIC.into(),
+        partition: 0,
+        from: UNSYNCED,
+        to: 1751,
+    }];
+    let loss = DiskLoss {
+        node: 2,
+        fault: 2,
+        bytes: 451_072,
+        files: 3,
+        records,
+    };
     night.add(7.636, Process::Observer, Kind::Ok, Body::Disk(loss));
     night.step(9.7, "T2", true, "power-cut on broker 2: leader none");
     night.step(9.8, "T3", false, "the two cut-off replicas come back");
     night.fault(9.81, 0, ("cut-network", 1, "first"), Heal, &[("seen_ms", 20.0)]);
     night.fault(9.9, 1, ("cut-network", 0, "second"), Heal, &[("seen_ms", 18.0)]);
-    night.step(if with_elr { 12.0 } else { 11.4 }, "T3", true, "cut-network of broker 1 healed");
+    night.step(
+        if with_elr { 12.0 } else { 11.4 },
+        "T3",
+        true,
+        "cut-network of broker 1 healed",
+    );
     night.step(12.3, "T4", false, "the last replica has power again");
     night.fault(12.31, 2, ("power-cut", 2, "last"), Heal, &[("accepts_ms", 410.0)]);
     night.step(14.2, "T4", true, "power-cut of broker 2 healed: ISR [0,1,2]");
@@ -212,18 +319,28 @@ fn load(night: &mut Maker, with_elr: bool) {
         at += if acked { 0.002 } else { 0.05 };
     }
     night.poll(16.0, offset, true);
-    let read = FinalRead { key: key(), start: Some(0), end: Some(offset), complete: true, reason: None };
+    let read = FinalRead {
+        key: key(),
+        start: Some(0),
+        end: Some(offset),
+        complete: true,
+        reason: None,
+    };
     night.add(16.2, Process::Client(10), Kind::Ok, Body::FinalRead(read));
 }
 
 /// How many records the night without eligible leader replicas loses.
 pub(crate) fn lost_records(history: &History) -> Vec<Instance> {
-    let lost = history.entries.iter().filter_map(|entry| match (&entry.body, entry.kind) {
-        (Body::Send(send), Kind::Ok) if entry.time < nanoseconds(7.6) => {
-            send.offset.filter(|offset| *offset >= UNSYNCED).map(|offset| (entry, send.value, offset))
-        }
-        _ => None,
-    });
+    let lost = history
+        .entries
+        .iter()
+        .filter_map(|entry| match (&entry.body, entry.kind) {
+            (Body::Send(send), Kind::Ok) if entry.time < nanoseconds(7.6) => send
+                .offset
+                .filter(|offset| *offset >= UNSYNCED)
+                .map(|offset| (entry, send.value, offset)),
+            _ => None,
+        });
     lost.map(|(entry, value, offset)| Instance {
         operations: vec![entry.index - 1, entry.index],
         topic: Some(TOPIC.into()),
@@ -232,21 +349,32 @@ pub(crate) fn lost_records(history: &History) -> Vec<Instance> {
         epoch: Some(0),
         acked_at: Some(entry.time),
         lost_at: Some(nanoseconds(13.6)),
-        text: format!("value {value} was acknowledged at offset {offset}, and the final read does not show it there"),
+        text: format!(
+            "value {value} was acknowledged at offset {offset}, and the final read does not show it there"
+        ),
     })
     .collect()
 }
 
 /// An anomaly of that many instances.
 pub(crate) fn anomaly(name: &str, inside_promise: bool, instances: Vec<Instance>) -> Anomaly {
-    Anomaly { name: name.into(), inside_promise, count: instances.len() as u64, follows: None, instances }
+    Anomaly {
+        name: name.into(),
+        inside_promise,
+        count: instances.len() as u64,
+        follows: None,
+        instances,
+    }
 }
 
 /// A verdict with these anomalies, and these reasons beside them.
 pub(crate) fn verdict(outcome: Outcome, anomalies: Vec<Anomaly>, lacks: &[(&str, &str)]) -> Verdict {
     let found = anomalies.iter().map(|a| match a.inside_promise {
         true => Reason::new(&a.name, format!("{}: {} inside the promise", a.name, a.count)),
-        false => Reason::new(checker::codes::OUTSIDE_PROMISE, format!("{}: {} outside the promise", a.name, a.count)),
+        false => Reason::new(
+            checker::codes::OUTSIDE_PROMISE,
+            format!("{}: {} outside the promise", a.name, a.count),
+        ),
     });
     Verdict {
         verdict: outcome,
@@ -279,8 +407,15 @@ pub(crate) fn judged(history: &History, with_elr: bool) -> Verdict {
     }
     let lost = lost_records(history);
     let reassigned = lost.iter().take(300).cloned().collect();
-    let reassigned = Anomaly { follows: Some("acked-then-lost".into()), ..anomaly("offset-reassigned", true, reassigned) };
-    verdict(Outcome::Fail, vec![anomaly("acked-then-lost", true, lost), reassigned], &[])
+    let reassigned = Anomaly {
+        follows: Some("acked-then-lost".into()),
+        ..anomaly("offset-reassigned", true, reassigned)
+    };
+    verdict(
+        Outcome::Fail,
+        vec![anomaly("acked-then-lost", true, lost), reassigned],
+        &[],
+    )
 }
 
 /// What the run knows of itself.

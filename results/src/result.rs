@@ -225,14 +225,24 @@ mod tests {
     /// What is wrong with a result by the schema.
     fn wrong(result: &RunResult) -> Vec<String> {
         let schema = serde_json::from_str(crate::RESULT_SCHEMA).unwrap();
-        let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap();
+        let validator = jsonschema::draft202012::options()
+            .should_validate_formats(true)
+            .build(&schema)
+            .unwrap();
         let json = serde_json::to_value(result).unwrap();
-        validator.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect()
+        validator
+            .iter_errors(&json)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
     }
 
     #[test]
     fn results_follow_the_schema_and_come_back_as_they_were() {
-        for (history, with_elr) in [(night::night(false), false), (night::night(true), true), (night::empty(), true)] {
+        for (history, with_elr) in [
+            (night::night(false), false),
+            (night::night(true), true),
+            (night::empty(), true),
+        ] {
             let result = result(&history, &night::judged(&history, with_elr), &night::meta());
             assert_eq!(wrong(&result), Vec::<String>::new());
             let text = serde_json::to_string(&result).unwrap();
@@ -244,9 +254,18 @@ mod tests {
     fn the_schema_refuses_what_is_no_result() {
         let history = night::night(false);
         let good = result(&history, &night::judged(&history, false), &night::meta());
-        let other_schema = RunResult { schema: 2, ..good.clone() };
-        let backwards = RunResult { duration_s: -1.0, ..good.clone() };
-        let at_night = RunResult { started_at: "last night".into(), ..good.clone() };
+        let other_schema = RunResult {
+            schema: 2,
+            ..good.clone()
+        };
+        let backwards = RunResult {
+            duration_s: -1.0,
+            ..good.clone()
+        };
+        let at_night = RunResult {
+            started_at: "last night".into(),
+            ..good.clone()
+        };
         let mut overfull = good.clone();
         let example = overfull.anomalies[0].examples[0].clone();
         overfull.anomalies[0].examples.push(example);
@@ -265,7 +284,14 @@ mod tests {
         let named: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(fields, named);
         for field in &fields {
-            assert!(schema["required"].as_array().unwrap().iter().any(|name| name == *field), "{field}");
+            assert!(
+                schema["required"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|name| name == *field),
+                "{field}"
+            );
         }
     }
 
@@ -273,7 +299,10 @@ mod tests {
     fn counts_are_exact_where_examples_are_few() {
         let history = night::night(false);
         let result = result(&history, &night::judged(&history, false), &night::meta());
-        assert_eq!((result.anomalies[0].count, result.anomalies[0].examples.len()), (351, EXAMPLES));
+        assert_eq!(
+            (result.anomalies[0].count, result.anomalies[0].examples.len()),
+            (351, EXAMPLES)
+        );
         assert_eq!(result.anomalies[1].follows.as_deref(), Some("acked-then-lost"));
         assert_eq!(result.faults.len(), 3);
         assert_eq!(result.reasons.len(), 2);

@@ -34,8 +34,20 @@ pub(crate) fn of(history: &History) -> Vec<Step> {
             Some(known) if step.reached => known.end = End::Reached { at, seen: text },
             Some(known) => known.end = End::NotReached { at, why: text },
             None => {
-                let end = if step.reached { End::Reached { at, seen: text.clone() } } else { End::Open };
-                steps.push(Step { name: step.name.clone(), text, began: at, end });
+                let end = if step.reached {
+                    End::Reached {
+                        at,
+                        seen: text.clone(),
+                    }
+                } else {
+                    End::Open
+                };
+                steps.push(Step {
+                    name: step.name.clone(),
+                    text,
+                    began: at,
+                    end,
+                });
             }
         }
     }
@@ -57,7 +69,11 @@ mod tests {
         let steps = of(&night(true));
         let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["T0", "T1", "T2", "T3", "T4"]);
-        assert!(steps.iter().all(|step| matches!(step.end, End::Reached { at, .. } if at > step.began)));
+        assert!(
+            steps
+                .iter()
+                .all(|step| matches!(step.end, End::Reached { at, .. } if at > step.began))
+        );
         assert_eq!(at(&steps, 8_000_000_000).unwrap().name, "T2");
         assert_eq!(at(&steps, 3_599_999_999), None);
     }
@@ -65,7 +81,9 @@ mod tests {
     #[test]
     fn a_step_that_failed_and_one_that_was_cut_short_are_told_apart() {
         let mut history = night(true);
-        history.entries.retain(|entry| !matches!(&entry.body, Body::Step(step) if step.name == "T4" && step.reached));
+        history
+            .entries
+            .retain(|entry| !matches!(&entry.body, Body::Step(step) if step.name == "T4" && step.reached));
         for entry in &mut history.entries {
             if let Body::Step(step) = &mut entry.body
                 && step.name == "T3"
@@ -87,6 +105,12 @@ mod tests {
             _ => true,
         });
         let steps = of(&history);
-        assert!(matches!(&steps[..], [Step { end: End::Reached { .. }, .. }]));
+        assert!(matches!(
+            &steps[..],
+            [Step {
+                end: End::Reached { .. },
+                ..
+            }]
+        ));
     }
 }

@@ -50,7 +50,9 @@ pub fn make_run_dir(out: &Path, scenario: &str, seed: u64, now: SystemTime) -> i
             Err(e) => return Err(e),
         }
     }
-    Err(io::Error::other(format!("{SAME_SECOND_LIMIT} runs of {scenario} with seed {seed} began in one second")))
+    Err(io::Error::other(format!(
+        "{SAME_SECOND_LIMIT} runs of {scenario} with seed {seed} began in one second"
+    )))
 }
 
 /// Writes a file that appears whole or not at all: under a temporary name, synced, renamed.
@@ -73,8 +75,12 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Where a link cannot be made.
 pub fn link_latest(out: &Path, run: &Path, passed: bool) -> io::Result<()> {
     let out = fs::canonicalize(out)?;
-    let Ok(inside) = run.strip_prefix(&out) else { return Ok(()) };
-    let (Some(scenario), Some(id)) = (inside.parent(), inside.file_name()) else { return Ok(()) };
+    let Ok(inside) = run.strip_prefix(&out) else {
+        return Ok(());
+    };
+    let (Some(scenario), Some(id)) = (inside.parent(), inside.file_name()) else {
+        return Ok(());
+    };
     let names: &[&str] = if passed { &[LATEST] } else { &[LATEST, LATEST_FAIL] };
     for name in names {
         replace_link(&out.join(scenario).join(name), Path::new(id))?;
@@ -112,7 +118,10 @@ pub fn find_run(out: &Path, name: &str) -> Result<PathBuf, String> {
     for scenario in subfolders(out) {
         for run in subfolders(&scenario) {
             let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let full = format!("{}/{id}", scenario.file_name().unwrap_or_default().to_string_lossy());
+            let full = format!(
+                "{}/{id}",
+                scenario.file_name().unwrap_or_default().to_string_lossy()
+            );
             if id.starts_with(name) || full.starts_with(name) {
                 found.push(run);
             }
@@ -121,15 +130,25 @@ pub fn find_run(out: &Path, name: &str) -> Result<PathBuf, String> {
     match found.as_slice() {
         [run] => fs::canonicalize(run).map_err(|e| format!("{}: {e}", run.display())),
         [] => Err(format!("no run in {} is named {name}", out.display())),
-        many => Err(format!("{} runs in {} begin with {name}", many.len(), out.display())),
+        many => Err(format!(
+            "{} runs in {} begin with {name}",
+            many.len(),
+            out.display()
+        )),
     }
 }
 
 /// Real folders in a folder, by name; links are left out, so that `latest` is not a run of its own.
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let mut folders: Vec<_> = entries.flatten().filter(is_dir).map(|entry| entry.path()).collect();
+    let mut folders: Vec<_> = entries
+        .flatten()
+        .filter(is_dir)
+        .map(|entry| entry.path())
+        .collect();
     folders.sort();
     folders
 }
@@ -161,7 +180,13 @@ mod tests {
         write_whole(&b.join(HISTORY), b"{}\n").unwrap();
         link_latest(&out.0, &b, false).unwrap();
         link_latest(&out.0, &b, true).unwrap();
-        for name in ["latest", "latest-fail", "calm/latest", "calm/20231114T221320Z-7-2", "20231114T221320Z-7-"] {
+        for name in [
+            "latest",
+            "latest-fail",
+            "calm/latest",
+            "calm/20231114T221320Z-7-2",
+            "20231114T221320Z-7-",
+        ] {
             assert_eq!(find_run(&out.0, name).unwrap(), b, "{name}");
         }
         assert!(find_run(&out.0, "2023").unwrap_err().starts_with("2 runs"));

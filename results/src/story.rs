@@ -15,13 +15,19 @@ pub(crate) fn is_loss(name: &str) -> bool {
 
 /// How many acknowledged records were lost, on both sides of the promise.
 pub(crate) fn lost(result: &RunResult) -> u64 {
-    result.anomalies.iter().filter(|anomaly| is_loss(&anomaly.name)).map(|anomaly| anomaly.count).sum()
+    result
+        .anomalies
+        .iter()
+        .filter(|anomaly| is_loss(&anomaly.name))
+        .map(|anomaly| anomaly.count)
+        .sum()
 }
 
 /// The reasons that left a verdict open: all but those that name what was found.
 pub(crate) fn lacks(result: &RunResult) -> impl Iterator<Item = &Reason> {
     let found = |reason: &Reason| {
-        reason.code == checker::codes::OUTSIDE_PROMISE || result.anomalies.iter().any(|a| a.name == reason.code)
+        reason.code == checker::codes::OUTSIDE_PROMISE
+            || result.anomalies.iter().any(|a| a.name == reason.code)
     };
     result.reasons.iter().filter(move |reason| !found(reason))
 }
@@ -32,7 +38,11 @@ pub(crate) fn verdict(result: &RunResult) -> String {
         Outcome::Pass => format!("every promise held: {}", promise_name(result)),
         Outcome::Fail => {
             let broken: Vec<&str> = inside(result).map(|anomaly| anomaly.name.as_str()).collect();
-            format!("a promise was broken: {} ({})", promise_name(result), broken.join(", "))
+            format!(
+                "a promise was broken: {} ({})",
+                promise_name(result),
+                broken.join(", ")
+            )
         }
         Outcome::Unknown => {
             let lacks: Vec<&Reason> = lacks(result).collect();
@@ -40,7 +50,11 @@ pub(crate) fn verdict(result: &RunResult) -> String {
                 [] => "the history does not show enough to judge".to_string(),
                 [one] => one.message.clone(),
                 [first, ref more @ ..] => {
-                    format!("{} (and {})", first.message, counted(more.len() as u64, "more reason"))
+                    format!(
+                        "{} (and {})",
+                        first.message,
+                        counted(more.len() as u64, "more reason")
+                    )
                 }
             }
         }
@@ -49,7 +63,11 @@ pub(crate) fn verdict(result: &RunResult) -> String {
 
 /// The promise's name, where there is one.
 pub(crate) fn promise_name(result: &RunResult) -> &str {
-    if result.promise.name.is_empty() { "none was made" } else { &result.promise.name }
+    if result.promise.name.is_empty() {
+        "none was made"
+    } else {
+        &result.promise.name
+    }
 }
 
 /// The anomalies that a promise covers.
@@ -59,7 +77,10 @@ pub(crate) fn inside(result: &RunResult) -> impl Iterator<Item = &AnomalyResult>
 
 /// What was lost, and what else was found, in a line.
 pub(crate) fn losses(result: &RunResult) -> String {
-    let (losses, others): (Vec<_>, Vec<_>) = result.anomalies.iter().partition(|anomaly| is_loss(&anomaly.name));
+    let (losses, others): (Vec<_>, Vec<_>) = result
+        .anomalies
+        .iter()
+        .partition(|anomaly| is_loss(&anomaly.name));
     let told = |anomalies: &[&AnomalyResult]| {
         let told: Vec<String> = anomalies.iter().map(|anomaly| sided(anomaly)).collect();
         told.join(", ")
@@ -69,22 +90,38 @@ pub(crate) fn losses(result: &RunResult) -> String {
         (0, _) => "nothing acknowledged was lost".to_string(),
         (n, _) => format!("{} lost: {}", counted(n, "acknowledged record"), told(&losses)),
     };
-    if others.is_empty() { lost } else { format!("{lost}; also found: {}", told(&others)) }
+    if others.is_empty() {
+        lost
+    } else {
+        format!("{lost}; also found: {}", told(&others))
+    }
 }
 
 /// An anomaly with its count and its side: "acked-then-lost 2,345 (inside the promise)".
 fn sided(anomaly: &AnomalyResult) -> String {
-    format!("{} {} ({})", anomaly.name, grouped(anomaly.count), side(anomaly.inside_promise))
+    format!(
+        "{} {} ({})",
+        anomaly.name,
+        grouped(anomaly.count),
+        side(anomaly.inside_promise)
+    )
 }
 
 /// On which side of the promise.
 pub(crate) fn side(inside_promise: bool) -> &'static str {
-    if inside_promise { "inside the promise" } else { "outside the promise" }
+    if inside_promise {
+        "inside the promise"
+    } else {
+        "outside the promise"
+    }
 }
 
 /// The report's path, as it was on the machine of the run.
 pub(crate) fn report_path(result: &RunResult) -> String {
-    std::path::Path::new(&result.path).join(store::REPORT).display().to_string()
+    std::path::Path::new(&result.path)
+        .join(store::REPORT)
+        .display()
+        .to_string()
 }
 
 /// The command that plays the same plan again: one seed, and a folder of its own.
@@ -115,7 +152,11 @@ pub(crate) fn closer(result: &RunResult) -> String {
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%\\".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +166,10 @@ mod tests {
 
     fn typed(command: &str) -> RunResult {
         let history = night(true);
-        RunResult { command: command.into(), ..crate::result(&history, &judged(&history, true), &meta()) }
+        RunResult {
+            command: command.into(),
+            ..crate::result(&history, &judged(&history, true), &meta())
+        }
     }
 
     #[test]
@@ -133,8 +177,14 @@ mod tests {
         for (command, expected) in [
             ("ackall", "ackall --seed 7"),
             ("ackall run calm --seed 7", "ackall run calm --seed 7"),
-            ("ackall run calm --seed=3 --json", "ackall run calm --json --seed 7"),
-            ("ackall run calm --seeds 1..20 --set a=b", "ackall run calm --set a=b --seed 7"),
+            (
+                "ackall run calm --seed=3 --json",
+                "ackall run calm --json --seed 7",
+            ),
+            (
+                "ackall run calm --seeds 1..20 --set a=b",
+                "ackall run calm --set a=b --seed 7",
+            ),
             ("ackall --run-dir /tmp/x calm", "ackall calm --seed 7"),
             ("ackall calm --run-dir=/tmp/x --seed", "ackall calm --seed 7"),
             ("", "ackall run last-replica-standing --seed 7"),
@@ -145,7 +195,10 @@ mod tests {
 
     #[test]
     fn a_path_is_quoted_where_a_shell_would_split_it() {
-        let result = RunResult { path: "/tmp/my runs/it's".into(), ..typed("ackall") };
+        let result = RunResult {
+            path: "/tmp/my runs/it's".into(),
+            ..typed("ackall")
+        };
         assert_eq!(closer(&result), r"ackall analyze '/tmp/my runs/it'\''s'");
         assert!(report_path(&result).starts_with("/tmp/my runs/it's"));
         assert_eq!(quoted(""), "''");

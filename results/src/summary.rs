@@ -18,7 +18,11 @@ const PLAIN: &str = "\u{1b}[0m";
 /// The five lines: verdict, what was lost, the report, how to see it again, how to look closer.
 pub fn lines(result: &RunResult, colored: bool) -> Vec<String> {
     let word = result.verdict.text().to_uppercase();
-    let word = if colored { format!("{}{word}{PLAIN}", colour(result.verdict)) } else { word };
+    let word = if colored {
+        format!("{}{word}{PLAIN}", colour(result.verdict))
+    } else {
+        word
+    };
     vec![
         format!("{word}: {}", one_line(&story::verdict(result))),
         format!("lost:    {}", one_line(&story::losses(result))),
@@ -30,7 +34,10 @@ pub fn lines(result: &RunResult, colored: bool) -> Vec<String> {
 
 /// A line is a line, and no message of a run colours the terminal.
 fn one_line(text: &str) -> String {
-    clean(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    clean(text)
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -64,11 +71,23 @@ mod tests {
     #[test]
     fn a_pass_and_an_unknown_say_what_they_mean() {
         let pass = told(&verdict(Outcome::Pass, Vec::new(), &[]));
-        assert_eq!(pass[..2], ["PASS: every promise held: kip-966", "lost:    nothing acknowledged was lost"]);
-        let lacks = [("no-acks", "nothing was acknowledged"), ("step-not-reached", "step T3 was not reached")];
+        assert_eq!(
+            pass[..2],
+            [
+                "PASS: every promise held: kip-966",
+                "lost:    nothing acknowledged was lost"
+            ]
+        );
+        let lacks = [
+            ("no-acks", "nothing was acknowledged"),
+            ("step-not-reached", "step T3 was not reached"),
+        ];
         let unknown = told(&verdict(Outcome::Unknown, Vec::new(), &lacks));
         assert_eq!(unknown.len(), 5);
-        assert_eq!(unknown[0], "UNKNOWN: nothing was acknowledged (and 1 more reason)");
+        assert_eq!(
+            unknown[0],
+            "UNKNOWN: nothing was acknowledged (and 1 more reason)"
+        );
         assert_eq!(unknown[1], "lost:    no acknowledged record is known to be lost");
         let silent = told(&verdict(Outcome::Unknown, Vec::new(), &[]));
         assert_eq!(silent[0], "UNKNOWN: the history does not show enough to judge");
@@ -77,9 +96,16 @@ mod tests {
     #[test]
     fn a_loss_outside_the_promise_is_told_as_such_and_is_no_reason_for_an_unknown() {
         let outside = anomaly("acked-tail-lost", false, vec![Instance::default()]);
-        let lines = told(&verdict(Outcome::Unknown, vec![outside.clone()], &[("no-end", "no final read")]));
+        let lines = told(&verdict(
+            Outcome::Unknown,
+            vec![outside.clone()],
+            &[("no-end", "no final read")],
+        ));
         assert_eq!(lines[0], "UNKNOWN: no final read");
-        assert_eq!(lines[1], "lost:    1 acknowledged record lost: acked-tail-lost 1 (outside the promise)");
+        assert_eq!(
+            lines[1],
+            "lost:    1 acknowledged record lost: acked-tail-lost 1 (outside the promise)"
+        );
         let lines = told(&verdict(Outcome::Pass, vec![outside], &[]));
         assert_eq!(lines[0], "PASS: every promise held: kip-966");
     }
@@ -87,13 +113,23 @@ mod tests {
     #[test]
     fn colours_stand_beside_the_word_and_nothing_else_colours_a_line() {
         let lacks = [("no-acks", "\u{1b}[31mred\nand more")];
-        let result = result(&night(true), &verdict(Outcome::Unknown, Vec::new(), &lacks), &meta());
+        let result = result(
+            &night(true),
+            &verdict(Outcome::Unknown, Vec::new(), &lacks),
+            &meta(),
+        );
         let lines = lines(&result, true);
-        assert!(lines[0].starts_with("\u{1b}[1;38;5;176mUNKNOWN\u{1b}[0m: "), "{}", lines[0]);
+        assert!(
+            lines[0].starts_with("\u{1b}[1;38;5;176mUNKNOWN\u{1b}[0m: "),
+            "{}",
+            lines[0]
+        );
         assert!(lines[0].ends_with("\u{fffd}[31mred and more"), "{}", lines[0]);
         assert_eq!(lines.len(), 5);
-        let colours: std::collections::BTreeSet<_> =
-            [Outcome::Pass, Outcome::Fail, Outcome::Unknown].into_iter().map(colour).collect();
+        let colours: std::collections::BTreeSet<_> = [Outcome::Pass, Outcome::Fail, Outcome::Unknown]
+            .into_iter()
+            .map(colour)
+            .collect();
         assert_eq!(colours.len(), 3);
     }
 }

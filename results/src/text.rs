@@ -21,7 +21,11 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 /// A measured number: whole ones grouped, others with two decimals.
 pub(crate) fn measured(value: f64) -> String {
     // Below 2^53 every whole number is exact.
-    if value.fract() == 0.0 && (0.0..9e15).contains(&value) { grouped(value as u64) } else { format!("{value:.2}") }
+    if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
+        grouped(value as u64)
+    } else {
+        format!("{value:.2}")
+    }
 }
 
 /// Measurements, named `quantity_unit`: "dead 3.20 ms, lost 45,056 bytes".
@@ -39,7 +43,11 @@ fn measurement(name: &str, value: f64) -> String {
 
 /// Nanoseconds on the run's clock as seconds: "3.204 s".
 pub(crate) fn clock(nanoseconds: u64) -> String {
-    format!("{}.{:03} s", nanoseconds / 1_000_000_000, nanoseconds / 1_000_000 % 1_000)
+    format!(
+        "{}.{:03} s",
+        nanoseconds / 1_000_000_000,
+        nanoseconds / 1_000_000 % 1_000
+    )
 }
 
 /// Broker numbers in brackets: "[1,2]".
@@ -50,8 +58,13 @@ pub(crate) fn brokers(nodes: &[i32]) -> String {
 
 /// Text without what neither XML 1.0 nor HTML can hold: such characters are shown as U+FFFD.
 pub(crate) fn clean(text: &str) -> String {
-    let holds = |c: char| matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && !matches!(c, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}'));
-    text.chars().map(|c| if holds(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    let holds = |c: char| {
+        matches!(c, '\t' | '\n' | '\r')
+            || (c >= ' ' && !matches!(c, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}'))
+    };
+    text.chars()
+        .map(|c| if holds(c) { c } else { char::REPLACEMENT_CHARACTER })
+        .collect()
 }
 
 /// Text for the inside of an element, or of a quoted attribute, in HTML and XML alike.
@@ -76,7 +89,13 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        for (n, text) in [(0, "0"), (204, "204"), (1204, "1,204"), (1_234_567, "1,234,567"), (123_456, "123,456")] {
+        for (n, text) in [
+            (0, "0"),
+            (204, "204"),
+            (1204, "1,204"),
+            (1_234_567, "1,234,567"),
+            (123_456, "123,456"),
+        ] {
             assert_eq!(grouped(n), text);
         }
         assert_eq!(counted(1, "record"), "1 record");
@@ -97,8 +116,14 @@ mod tests {
 
     #[test]
     fn markup_is_escaped_and_what_no_markup_holds_is_shown_as_such() {
-        assert_eq!(escape(r#"<a href="x">'&"#), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
-        assert_eq!(escape("a\u{0}b\u{1b}[31mc\u{fffe}"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}");
+        assert_eq!(
+            escape(r#"<a href="x">'&"#),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;"
+        );
+        assert_eq!(
+            escape("a\u{0}b\u{1b}[31mc\u{fffe}"),
+            "a\u{fffd}b\u{fffd}[31mc\u{fffd}"
+        );
         assert_eq!(escape("naïve ✓ 😀\n"), "naïve ✓ 😀\n");
     }
 }

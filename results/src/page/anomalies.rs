@@ -24,7 +24,11 @@ pub(super) fn anomalies(html: &mut Html, verdict: &Verdict) {
 
 fn one(html: &mut Html, anomaly: &Anomaly) {
     let side = story::side(anomaly.inside_promise);
-    html.subheading(&format!("{}: {}, {side}", anomaly.name, counted(anomaly.count, "instance")));
+    html.subheading(&format!(
+        "{}: {}, {side}",
+        anomaly.name,
+        counted(anomaly.count, "instance")
+    ));
     if let Some(loss) = &anomaly.follows {
         html.paragraph(&format!("Each of these follows from {loss}."));
     }
@@ -33,13 +37,26 @@ fn one(html: &mut Html, anomaly: &Anomaly) {
     }
     let told = anomaly.instances.len().min(RECORDS_TOLD);
     let caption = if (told as u64) < anomaly.count {
-        format!("The first {} of {}; all are in {}.", grouped(told as u64), grouped(anomaly.count), store::ANOMALIES)
+        format!(
+            "The first {} of {}; all are in {}.",
+            grouped(told as u64),
+            grouped(anomaly.count),
+            store::ANOMALIES
+        )
     } else {
         format!("All {}; also in {}.", grouped(anomaly.count), store::ANOMALIES)
     };
     html.table(
         &caption,
-        ["partition", "#offset", "#epoch", "#acknowledged", "#missed", "what", "history"],
+        [
+            "partition",
+            "#offset",
+            "#epoch",
+            "#acknowledged",
+            "#missed",
+            "what",
+            "history",
+        ],
         anomaly.instances.iter().take(RECORDS_TOLD).map(row),
     );
 }
@@ -51,7 +68,12 @@ fn row(instance: &Instance) -> [String; 7] {
         (Some(topic), None) => topic.clone(),
         (None, _) => "–".to_string(),
     };
-    let mut entries: Vec<String> = instance.operations.iter().take(ENTRIES_NAMED).map(u64::to_string).collect();
+    let mut entries: Vec<String> = instance
+        .operations
+        .iter()
+        .take(ENTRIES_NAMED)
+        .map(u64::to_string)
+        .collect();
     if instance.operations.len() > ENTRIES_NAMED {
         entries.push("…".to_string());
     }

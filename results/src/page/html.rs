@@ -58,18 +58,36 @@ impl Html {
     ) {
         let rows: Vec<[String; N]> = rows.into_iter().collect();
         // A box that scrolls can be reached, and scrolled, from a keyboard.
-        let wide = if rows.len() > TALL { "wide tall\" tabindex=\"0\" role=\"region" } else { "wide" };
-        let class = |i: usize| if heads[i].starts_with('#') { " class=\"number\"" } else { "" };
+        let wide = if rows.len() > TALL {
+            "wide tall\" tabindex=\"0\" role=\"region"
+        } else {
+            "wide"
+        };
+        let class = |i: usize| {
+            if heads[i].starts_with('#') {
+                " class=\"number\""
+            } else {
+                ""
+            }
+        };
         let caption = escape(caption);
         self.raw(&format!("<div class=\"{wide}\" aria-label=\"{caption}\">\n<table>\n<caption>{caption}</caption>\n<thead><tr>"));
         for (i, head) in heads.iter().enumerate() {
-            self.raw(&format!("<th scope=\"col\"{}>{}</th>", class(i), escape(head.trim_start_matches('#'))));
+            self.raw(&format!(
+                "<th scope=\"col\"{}>{}</th>",
+                class(i),
+                escape(head.trim_start_matches('#'))
+            ));
         }
         self.raw("</tr></thead>\n<tbody>\n");
         for row in &rows {
             self.raw("<tr>");
             for (i, cell) in row.iter().enumerate() {
-                let (open, close) = if i == 0 { ("th scope=\"row\"", "th") } else { ("td", "td") };
+                let (open, close) = if i == 0 {
+                    ("th scope=\"row\"", "th")
+                } else {
+                    ("td", "td")
+                };
                 self.raw(&format!("<{open}{}>{}</{close}>", class(i), escape(cell)));
             }
             self.raw("</tr>\n");

@@ -28,7 +28,11 @@ fn headline(result: &RunResult) -> String {
         (Outcome::Fail, n @ 1..) if story::inside(result).any(|anomaly| story::is_loss(&anomaly.name)) => {
             format!("{} lost, inside the promise.", counted(n, "acknowledged record"))
         }
-        (Outcome::Pass, n) => format!("{} {} lost, outside of it.", said(result.verdict), counted(n, "acknowledged record")),
+        (Outcome::Pass, n) => format!(
+            "{} {} lost, outside of it.",
+            said(result.verdict),
+            counted(n, "acknowledged record")
+        ),
         (outcome, _) => said(outcome).to_string(),
     }
 }
@@ -44,17 +48,28 @@ fn sentences(history: &History, verdict: &Verdict, result: &RunResult) -> Vec<St
         .anomalies
         .iter()
         .filter(|anomaly| !story::is_loss(&anomaly.name))
-        .map(|anomaly| format!("{} ({}, {})", anomaly.name, grouped(anomaly.count), story::side(anomaly.inside_promise)))
+        .map(|anomaly| {
+            format!(
+                "{} ({}, {})",
+                anomaly.name,
+                grouped(anomaly.count),
+                story::side(anomaly.inside_promise)
+            )
+        })
         .collect();
     if !others.is_empty() {
         sentences.push(format!("Also found: {}.", others.join(", ")));
     }
     if result.anomalies.iter().any(|anomaly| !anomaly.inside_promise) && !result.promise.spent_by.is_empty() {
         let spent = result.promise.spent_by.join("; ");
-        sentences.push(format!("What is outside the promise is no failure. The promise was spent by: {spent}."));
+        sentences.push(format!(
+            "What is outside the promise is no failure. The promise was spent by: {spent}."
+        ));
     }
     if result.verdict == Outcome::Unknown {
-        let lacks: Vec<&str> = story::lacks(result).map(|reason| reason.message.as_str()).collect();
+        let lacks: Vec<&str> = story::lacks(result)
+            .map(|reason| reason.message.as_str())
+            .collect();
         sentences.push(match lacks.join("; ") {
             none if none.is_empty() => "The history does not show enough to judge.".to_string(),
             lacks => format!("Neither pass nor fail can be said, because: {lacks}."),
@@ -72,7 +87,9 @@ fn promised(history: &History, result: &RunResult) -> String {
     let acked = counted(acked.count() as u64, "record");
     let system = &result.system;
     if result.promise.name.is_empty() {
-        return format!("The cluster ({system}) acknowledged {acked} with acks=all. The scenario names no promise.");
+        return format!(
+            "The cluster ({system}) acknowledged {acked} with acks=all. The scenario names no promise."
+        );
     }
     format!(
         "The cluster ({system}) acknowledged {acked} with acks=all and min.insync.replicas={}. Its promise ({}): {}.",
@@ -91,12 +108,19 @@ fn broken_by(history: &History, result: &RunResult) -> Option<String> {
             let nodes: Vec<String> = fault.targets.iter().map(i32::to_string).collect();
             let step = steps::at(&steps, (at * 1e9) as u64);
             let during = step.map_or(String::new(), |step| format!("in {}, ", step.name));
-            let lost = fault.measured.iter().filter(|(name, _)| name.starts_with("lost_"));
+            let lost = fault
+                .measured
+                .iter()
+                .filter(|(name, _)| name.starts_with("lost_"));
             let lost = match measurements(lost) {
                 none if none.is_empty() => none,
                 lost => format!(" ({lost})"),
             };
-            Some(format!("{during}{} on broker {}{lost}", fault.name, nodes.join(", ")))
+            Some(format!(
+                "{during}{} on broker {}{lost}",
+                fault.name,
+                nodes.join(", ")
+            ))
         })
         .collect();
     (!faults.is_empty()).then(|| format!("What was broken: {}.", faults.join("; ")))
@@ -110,10 +134,17 @@ fn losses(history: &History, verdict: &Verdict, lost: u64) -> String {
         .filter(|anomaly| story::is_loss(&anomaly.name))
         .flat_map(|anomaly| &anomaly.instances)
         .collect();
-    let acked: Vec<u64> = instances.iter().filter_map(|instance| instance.acked_at).collect();
+    let acked: Vec<u64> = instances
+        .iter()
+        .filter_map(|instance| instance.acked_at)
+        .collect();
     let mut text = format!("Of what was acknowledged, {} gone at the end", of_records(lost));
     if let (Some(first), Some(last)) = (acked.iter().min(), acked.iter().max()) {
-        text.push_str(&format!(", acknowledged between {} and {}", clock(*first), clock(*last)));
+        text.push_str(&format!(
+            ", acknowledged between {} and {}",
+            clock(*first),
+            clock(*last)
+        ));
     }
     text.push('.');
     let seen = instances.iter().filter_map(|instance| instance.lost_at).min();

@@ -20,7 +20,9 @@ pub(super) fn environment(html: &mut Html, history: &History, result: &RunResult
     html.heading("Run and environment");
     let machine = &result.environment;
     let row = |name: &str, value: String| [name.to_string(), value];
-    let boot = result.boot_to_first_ack_s.map_or("nothing was acknowledged".into(), |s| format!("{s:.2} s"));
+    let boot = result
+        .boot_to_first_ack_s
+        .map_or("nothing was acknowledged".into(), |s| format!("{s:.2} s"));
     let operations = &result.operations;
     let mut rows = vec![
         row("scenario", result.scenario.clone()),
@@ -31,7 +33,14 @@ pub(super) fn environment(html: &mut Html, history: &History, result: &RunResult
         row("typed", result.command.clone()),
         row("run", result.run.clone()),
         row("folder", result.path.clone()),
-        row("history", format!("{} ({})", result.history, counted(history.entries.len() as u64, "line"))),
+        row(
+            "history",
+            format!(
+                "{} ({})",
+                result.history,
+                counted(history.entries.len() as u64, "line")
+            ),
+        ),
         row("started at", result.started_at.clone()),
         row("duration", format!("{:.2} s", result.duration_s)),
         row("boot to the first ack", boot),
@@ -46,13 +55,26 @@ pub(super) fn environment(html: &mut Html, history: &History, result: &RunResult
             ),
         ),
         row("kernel", machine.kernel.clone()),
-        row("processor", format!("{}, {}", machine.arch, counted(machine.cores, "core"))),
+        row(
+            "processor",
+            format!("{}, {}", machine.arch, counted(machine.cores, "core")),
+        ),
         row("memory", format!("{} MiB", grouped(machine.memory_bytes >> 20))),
-        row("ran as root", if machine.as_root { "yes" } else { "no" }.to_string()),
+        row(
+            "ran as root",
+            if machine.as_root { "yes" } else { "no" }.to_string(),
+        ),
         row("stalls of the harness", grouped(machine.stalls)),
     ];
     if let Some(dropped) = &history.dropped {
-        rows.push(row("torn last line", format!("{} of line {} dropped", counted(dropped.bytes as u64, "byte"), dropped.line)));
+        rows.push(row(
+            "torn last line",
+            format!(
+                "{} of line {} dropped",
+                counted(dropped.bytes as u64, "byte"),
+                dropped.line
+            ),
+        ));
     }
     html.table("What was run, and where.", ["what", "value"], rows);
 }

@@ -79,12 +79,21 @@ pub(super) fn promise(html: &mut Html, verdict: &Verdict) {
         .flat_map(|ledger| {
             ledger.bad.iter().map(|bad| {
                 let to = bad.to.map_or("the end".to_string(), clock);
-                [format!("{}-{}", ledger.topic, ledger.partition), clock(bad.from), to, bad.why.clone()]
+                [
+                    format!("{}-{}", ledger.topic, ledger.partition),
+                    clock(bad.from),
+                    to,
+                    bad.why.clone(),
+                ]
             })
         })
         .collect();
     if !rows.is_empty() {
-        html.table("When nothing was promised.", ["partition", "#from", "#to", "why"], rows);
+        html.table(
+            "When nothing was promised.",
+            ["partition", "#from", "#to", "why"],
+            rows,
+        );
     }
 }
 
@@ -98,17 +107,29 @@ pub(super) fn demands(html: &mut Html, history: &History, result: &RunResult) {
         html.paragraph("A run that does not meet these says nothing, whatever it shows:");
         html.raw("<ul>\n");
         for requirement in requirements {
-            html.raw(&format!("<li>{}</li>\n", crate::text::escape(&demand(requirement))));
+            html.raw(&format!(
+                "<li>{}</li>\n",
+                crate::text::escape(&demand(requirement))
+            ));
         }
         html.raw("</ul>\n");
         let unmet = story::lacks(result).count() > 0;
-        html.paragraph(if unmet { "Something was missing: see the reasons." } else { "All of them were met." });
+        html.paragraph(if unmet {
+            "Something was missing: see the reasons."
+        } else {
+            "All of them were met."
+        });
     }
     if result.reasons.is_empty() {
-        html.paragraph("The verdict has no reason beyond: nothing was found, and everything demanded was shown.");
+        html.paragraph(
+            "The verdict has no reason beyond: nothing was found, and everything demanded was shown.",
+        );
         return;
     }
-    let rows = result.reasons.iter().map(|reason| [reason.code.clone(), reason.message.clone()]);
+    let rows = result
+        .reasons
+        .iter()
+        .map(|reason| [reason.code.clone(), reason.message.clone()]);
     html.table("Why the verdict is what it is.", ["code", "reason"], rows);
 }
 
@@ -119,15 +140,26 @@ fn demand(requirement: &Requirement) -> String {
             format!("at least {} acknowledgements with acks=all", grouped(*at_least))
         }
         Requirement::AcksBefore { step, at_least } => {
-            format!("at least {} acknowledgements before step {step}", grouped(*at_least))
+            format!(
+                "at least {} acknowledgements before step {step}",
+                grouped(*at_least)
+            )
         }
         Requirement::AcksBetween { from, to, at_least } => {
-            format!("at least {} acknowledgements between steps {from} and {to}", grouped(*at_least))
+            format!(
+                "at least {} acknowledgements between steps {from} and {to}",
+                grouped(*at_least)
+            )
         }
         Requirement::AckedRecordsTaken { fault, at_least } => {
-            format!("{fault} takes at least {} acknowledged records from a disk", grouped(*at_least))
+            format!(
+                "{fault} takes at least {} acknowledged records from a disk",
+                grouped(*at_least)
+            )
         }
-        Requirement::NoAckedRecordTaken { fault } => format!("{fault} takes no acknowledged record from a disk"),
+        Requirement::NoAckedRecordTaken { fault } => {
+            format!("{fault} takes no acknowledged record from a disk")
+        }
         Requirement::FaultApplied { fault, at_least } => {
             format!("{fault} is applied at least {} times", grouped(*at_least))
         }

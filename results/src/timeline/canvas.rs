@@ -109,22 +109,57 @@ impl<'a> Canvas<'_, 'a> {
 
     /// Words, with their upper left corner there.
     pub fn words(&self, text: &str, at: (i32, i32), size: f64, colour: RGBColor) -> Drawn<'a> {
-        self.root.draw(&Text::new(crate::text::clean(text), at, (FONT, size * SIZE_FACTOR).into_font().color(&colour)))
+        self.root.draw(&Text::new(
+            crate::text::clean(text),
+            at,
+            (FONT, size * SIZE_FACTOR).into_font().color(&colour),
+        ))
     }
 
     /// Words in bold.
     pub fn bold(&self, text: &str, at: (i32, i32), size: f64) -> Drawn<'a> {
         let font = FontDesc::new(FontFamily::Name(FONT), size * SIZE_FACTOR, FontStyle::Bold);
-        self.root.draw(&Text::new(crate::text::clean(text), at, font.color(&INK)))
+        self.root
+            .draw(&Text::new(crate::text::clean(text), at, font.color(&INK)))
     }
 
     /// A rectangle, at least a pixel wide.
-    pub fn block(&self, (x0, y0): (i32, i32), (x1, y1): (i32, i32), style: impl Into<ShapeStyle>) -> Drawn<'a> {
-        self.root.draw(&Rectangle::new([(x0, y0), (x1.max(x0 + 1), y1)], style.into()))
+    pub fn block(
+        &self,
+        (x0, y0): (i32, i32),
+        (x1, y1): (i32, i32),
+        style: impl Into<ShapeStyle>,
+    ) -> Drawn<'a> {
+        self.root
+            .draw(&Rectangle::new([(x0, y0), (x1.max(x0 + 1), y1)], style.into()))
     }
 
     /// A line through points.
     pub fn rule(&self, points: Vec<(i32, i32)>, style: impl Into<ShapeStyle>) -> Drawn<'a> {
         self.root.draw(&PathElement::new(points, style.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_ends_at_the_edges() {
+        let time = Time { from: 2.0, to: 4.0 };
+        assert_eq!(
+            [time.x(1.0), time.x(2.0), time.x(4.0), time.x(9.0)],
+            [LEFT, LEFT, RIGHT, RIGHT]
+        );
+        assert_eq!(time.x(3.0), (LEFT + RIGHT) / 2);
+    }
+
+    #[test]
+    fn words_are_cut_to_their_room() {
+        assert_eq!(cut("short", WORDS, 200), "short");
+        assert_eq!(cut("a long word", WORDS, 50), "a lon…");
+        assert_eq!(cut("ünïcödé wörds", WORDS, 50), "ünïcö…");
+        assert_eq!(cut("nothing fits", WORDS, -5), "…");
+        assert!(width(&cut(&"x".repeat(500), WORDS, 300), WORDS) <= 300);
     }
 }

@@ -31,7 +31,11 @@ pub(super) fn fill(place: Place) -> RGBColor {
 
 /// The colour of words on a place.
 pub(super) fn on(place: Place) -> RGBColor {
-    if place == Place::Leader { palette::LIGHT } else { palette::DARK }
+    if place == Place::Leader {
+        palette::LIGHT
+    } else {
+        palette::DARK
+    }
 }
 
 fn name(place: Place) -> &'static str {
@@ -80,7 +84,11 @@ fn flag_places(picture: &Picture) -> Vec<(i32, i32)> {
 
 /// How many rows the flags need.
 pub(super) fn flag_rows(picture: &Picture) -> i32 {
-    flag_places(picture).into_iter().map(|(_, row)| row + 1).max().unwrap_or(0)
+    flag_places(picture)
+        .into_iter()
+        .map(|(_, row)| row + 1)
+        .max()
+        .unwrap_or(0)
 }
 
 /// A rule where each step begins, with its name.
@@ -97,10 +105,21 @@ pub(super) fn flags<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, bottom: i32)
 pub(super) fn replicas<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, top: i32) -> Drawn<'a> {
     for (row, replica) in picture.replicas.iter().enumerate() {
         let y = top + row as i32 * LANE;
-        canvas.words(&cut(&format!("broker {replica}"), WORDS, LEFT - 20), (10, y + 4), WORDS, palette::INK)?;
+        canvas.words(
+            &cut(&format!("broker {replica}"), WORDS, LEFT - 20),
+            (10, y + 4),
+            WORDS,
+            palette::INK,
+        )?;
         for (place, from, to) in stays(picture, *replica) {
             let (x0, x1) = (canvas.x(from), canvas.x(to));
-            boxed(canvas, (x0, y), (x1, y + PLACE), fill(place).filled(), (name(place), on(place)))?;
+            boxed(
+                canvas,
+                (x0, y),
+                (x1, y + PLACE),
+                fill(place).filled(),
+                (name(place), on(place)),
+            )?;
         }
         for band in picture.bands.iter().filter(|band| band.node == *replica) {
             fault(canvas, band, y + PLACE + 1)?;
@@ -113,7 +132,10 @@ pub(super) fn replicas<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, top: i32)
 fn stays(picture: &Picture, replica: i32) -> Vec<(Place, f64, f64)> {
     let mut stays: Vec<(Place, f64, f64)> = Vec::new();
     for (i, state) in picture.states.iter().enumerate() {
-        let to = picture.states.get(i + 1).map_or(picture.span.to, |next| seconds(next.from));
+        let to = picture
+            .states
+            .get(i + 1)
+            .map_or(picture.span.to, |next| seconds(next.from));
         let place = state.place(replica);
         match stays.last_mut() {
             Some((last, _, end)) if *last == place => *end = to,
@@ -127,7 +149,13 @@ fn fault<'a>(canvas: &Canvas<'_, 'a>, band: &Band, y: i32) -> Drawn<'a> {
     let (x0, x1) = (canvas.x(band.from), canvas.x(band.to.unwrap_or(canvas.time.to)));
     let (from, to) = ((x0, y), (x1, y + FAULTS));
     canvas.block(from, to, palette::FAULT.mix(0.3).filled())?;
-    boxed(canvas, from, to, palette::FAULT.stroke_width(1), (&band.name, palette::INK))
+    boxed(
+        canvas,
+        from,
+        to,
+        palette::FAULT.stroke_width(1),
+        (&band.name, palette::INK),
+    )
 }
 
 /// A rectangle with a word in it, where there is room for the word.
@@ -155,10 +183,19 @@ pub(super) fn promise<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, y: i32) ->
     let held = |from: f64, to: f64| {
         let (x0, x1) = (canvas.x(from), canvas.x(to));
         canvas.block((x0, y), (x1, bottom), palette::KEPT.mix(0.3).filled())?;
-        boxed(canvas, (x0, y), (x1, bottom), palette::KEPT.stroke_width(1), ("in force", palette::INK))
+        boxed(
+            canvas,
+            (x0, y),
+            (x1, bottom),
+            palette::KEPT.stroke_width(1),
+            ("in force", palette::INK),
+        )
     };
     for interval in bad {
-        let (start, end) = (seconds(interval.from), interval.to.map_or(picture.span.to, seconds));
+        let (start, end) = (
+            seconds(interval.from),
+            interval.to.map_or(picture.span.to, seconds),
+        );
         if end <= picture.span.from {
             continue;
         }
@@ -166,8 +203,18 @@ pub(super) fn promise<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, y: i32) ->
             held(from, start)?;
         }
         let (x0, x1) = (canvas.x(start), canvas.x(end));
-        boxed(canvas, (x0, y), (x1, bottom), palette::FAINT.stroke_width(1), ("nothing promised", palette::INK))?;
+        boxed(
+            canvas,
+            (x0, y),
+            (x1, bottom),
+            palette::FAINT.stroke_width(1),
+            ("nothing promised", palette::INK),
+        )?;
         from = from.max(end);
     }
-    if from < picture.span.to { held(from, picture.span.to) } else { Ok(()) }
+    if from < picture.span.to {
+        held(from, picture.span.to)
+    } else {
+        Ok(())
+    }
 }

@@ -24,11 +24,18 @@ use picture::Picture;
 ///
 /// # Errors
 /// A sentence, where the drawing library refuses.
-pub(crate) fn svg(history: &History, verdict: &Verdict, topic: &str, partition: i32) -> Result<String, String> {
+pub(crate) fn svg(
+    history: &History,
+    verdict: &Verdict,
+    topic: &str,
+    partition: i32,
+) -> Result<String, String> {
     let picture = Picture::of(history, verdict, topic, partition);
     let layout = Layout::of(&picture);
-    let drawn = canvas::document(layout.height, picture.span, |canvas| draw(canvas, &picture, &layout))
-        .map_err(|e| format!("the timeline of {topic}-{partition} cannot be drawn: {e}"))?;
+    let drawn = canvas::document(layout.height, picture.span, |canvas| {
+        draw(canvas, &picture, &layout)
+    })
+    .map_err(|e| format!("the timeline of {topic}-{partition} cannot be drawn: {e}"))?;
     Ok(titled(&drawn, topic, partition, &picture))
 }
 
@@ -51,7 +58,15 @@ impl Layout {
         let marks = acks + charts::ACKS + charts::GAP;
         let axis = marks + charts::MARKS;
         let rows = axis + charts::AXIS;
-        Layout { lanes, promise, acks, marks, axis, rows, height: rows + rows::height(picture) }
+        Layout {
+            lanes,
+            promise,
+            acks,
+            marks,
+            axis,
+            rows,
+            height: rows + rows::height(picture),
+        }
     }
 }
 
@@ -77,7 +92,12 @@ fn titled(drawn: &str, topic: &str, partition: i32, picture: &Picture) -> String
         picture.rows.len()
     );
     let (title, description) = (escape(&title), escape(&description));
-    let Some((head, body)) = drawn.split_once(">\n") else { return drawn.to_string() };
+    let Some((head, body)) = drawn.split_once(">\n") else {
+        return drawn.to_string();
+    };
     let head = head.replacen("<svg ", r#"<svg class="timeline" role="group" "#, 1);
     format!("{head} aria-label=\"{title}\">\n<title>{title}</title>\n<desc>{description}</desc>\n{body}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,7 +76,8 @@ impl Picture {
                     self.flag(FINAL_READ, at);
                 }
                 if kind == Kind::Ok {
-                    self.high_watermarks.extend(poll.high_watermark.map(|offset| (at, offset)));
+                    self.high_watermarks
+                        .extend(poll.high_watermark.map(|offset| (at, offset)));
                 }
             }
             _ => {}
@@ -96,15 +97,23 @@ fn span(history: &History, picture: &Picture) -> Time {
     /// A picture needs some time; a history of one instant has none.
     const LEAST: f64 = 0.001;
     let first_state = picture.states.first().map(|state| seconds(state.from));
-    let firsts = [first_state, picture.acks.first().copied(), picture.flags.first().map(|(_, at)| *at)];
+    let firsts = [
+        first_state,
+        picture.acks.first().copied(),
+        picture.flags.first().map(|(_, at)| *at),
+    ];
     let from = firsts.into_iter().flatten().reduce(f64::min).unwrap_or(0.0);
     let to = history.entries.last().map_or(0.0, |entry| seconds(entry.time));
-    Time { from, to: to.max(from + LEAST) }
+    Time {
+        from,
+        to: to.max(from + LEAST),
+    }
 }
 
 fn replicas(history: &History, topic: &str, partition: i32) -> Vec<i32> {
-    let mut replicas: Vec<i32> =
-        records(history, topic, partition).flat_map(|(_, state)| state.replicas.iter().copied()).collect();
+    let mut replicas: Vec<i32> = records(history, topic, partition)
+        .flat_map(|(_, state)| state.replicas.iter().copied())
+        .collect();
     replicas.sort_unstable();
     replicas.dedup();
     replicas
@@ -114,12 +123,19 @@ fn replicas(history: &History, topic: &str, partition: i32) -> Vec<i32> {
 fn bands(history: &History) -> Vec<Band> {
     let mut bands: BTreeMap<(u64, i32), Band> = BTreeMap::new();
     for entry in &history.entries {
-        let (Body::Fault(fault), Kind::Ok) = (&entry.body, entry.kind) else { continue };
+        let (Body::Fault(fault), Kind::Ok) = (&entry.body, entry.kind) else {
+            continue;
+        };
         let at = seconds(entry.time);
         for node in &fault.nodes {
             match fault.action {
                 FaultAction::Inject => {
-                    let band = Band { node: *node, name: fault.name.clone(), from: at, to: None };
+                    let band = Band {
+                        node: *node,
+                        name: fault.name.clone(),
+                        from: at,
+                        to: None,
+                    };
                     bands.insert((fault.id, *node), band);
                 }
                 FaultAction::Heal => {
@@ -135,12 +151,19 @@ fn bands(history: &History) -> Vec<Band> {
 
 /// The times in which nothing was promised.
 pub(super) fn bad(verdict: &Verdict, topic: &str, partition: i32) -> Option<Vec<BadInterval>> {
-    let mut ledgers = verdict.promise.partitions.iter().filter(|p| p.topic == topic && p.partition == partition);
+    let mut ledgers = verdict
+        .promise
+        .partitions
+        .iter()
+        .filter(|p| p.topic == topic && p.partition == partition);
     ledgers.next().map(|ledger| ledger.bad.clone())
 }
 
 fn lost(verdict: &Verdict, topic: &str, partition: i32) -> Vec<f64> {
-    losses(verdict, topic, partition).filter_map(|instance| instance.acked_at).map(seconds).collect()
+    losses(verdict, topic, partition)
+        .filter_map(|instance| instance.acked_at)
+        .map(seconds)
+        .collect()
 }
 
 /// The lost records of one partition.
@@ -154,5 +177,7 @@ pub(super) fn losses<'a>(
         .iter()
         .filter(|anomaly| story::is_loss(&anomaly.name))
         .flat_map(|anomaly| &anomaly.instances)
-        .filter(move |instance| instance.topic.as_deref() == Some(topic) && instance.partition == Some(partition))
+        .filter(move |instance| {
+            instance.topic.as_deref() == Some(topic) && instance.partition == Some(partition)
+        })
 }

@@ -48,9 +48,21 @@ pub(super) enum What {
 pub(super) fn of(history: &History, verdict: &Verdict, topic: &str, partition: i32) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for step in steps::of(history) {
-        rows.push(Row { at: step.began, what: What::Step { name: step.name.clone(), text: step.text.clone() } });
+        rows.push(Row {
+            at: step.began,
+            what: What::Step {
+                name: step.name.clone(),
+                text: step.text.clone(),
+            },
+        });
         if let steps::End::NotReached { at, why } = step.end {
-            rows.push(Row { at, what: What::Step { name: step.name, text: why } });
+            rows.push(Row {
+                at,
+                what: What::Step {
+                    name: step.name,
+                    text: why,
+                },
+            });
         }
     }
     rows.extend(history.entries.iter().filter_map(|entry| {
@@ -62,7 +74,10 @@ pub(super) fn of(history: &History, verdict: &Verdict, topic: &str, partition: i
         };
         Some(Row { at: entry.time, what })
     }));
-    rows.extend(states(history, topic, partition).into_iter().map(|state| Row { at: state.from, what: What::State(state) }));
+    rows.extend(states(history, topic, partition).into_iter().map(|state| Row {
+        at: state.from,
+        what: What::State(state),
+    }));
     rows.extend(promise(verdict, topic, partition));
     rows.extend(loss(verdict, topic, partition));
     // Stable: what happened at one instant stays in the order above.
@@ -99,23 +114,37 @@ fn end_text(process: &NodeProcess) -> Option<String> {
 
 /// What a disk lost, of this partition above all.
 fn disk_text(loss: &DiskLoss, topic: &str, partition: i32) -> String {
-    let mine = loss.records.iter().filter(|run| &*run.topic == topic && run.partition == partition);
-    let runs: Vec<String> = mine.map(|run| format!("{} to {}", run.from, run.to - 1)).collect();
+    let mine = loss
+        .records
+        .iter()
+        .filter(|run| &*run.topic == topic && run.partition == partition);
+    let runs: Vec<String> = mine
+        .map(|run| format!("{} to {}", run.from, run.to - 1))
+        .collect();
     let records = match runs.join(", ") {
         none if none.is_empty() => "no record of this partition".to_string(),
         runs => format!("of this partition the records at offsets {runs}"),
     };
     let (bytes, files) = (counted(loss.bytes, "byte"), counted(loss.files, "file"));
-    format!("the disk of node {} lost {bytes} in {files}: {records}", loss.node)
+    format!(
+        "the disk of node {} lost {bytes} in {files}: {records}",
+        loss.node
+    )
 }
 
 fn promise(verdict: &Verdict, topic: &str, partition: i32) -> Vec<Row> {
     let mut rows = Vec::new();
     for interval in bad(verdict, topic, partition).unwrap_or_default() {
         let text = format!("from here on nothing is promised: {}", interval.why);
-        rows.push(Row { at: interval.from, what: What::Promise(text) });
+        rows.push(Row {
+            at: interval.from,
+            what: What::Promise(text),
+        });
         if let Some(at) = interval.to {
-            rows.push(Row { at, what: What::Promise("what is acknowledged from here on is promised again".into()) });
+            rows.push(Row {
+                at,
+                what: What::Promise("what is acknowledged from here on is promised again".into()),
+            });
         }
     }
     rows
@@ -123,13 +152,21 @@ fn promise(verdict: &Verdict, topic: &str, partition: i32) -> Vec<Row> {
 
 /// When the first lost record was missed; the rest is in the chart and the table.
 fn loss(verdict: &Verdict, topic: &str, partition: i32) -> Option<Row> {
-    let first = losses(verdict, topic, partition).filter_map(|instance| instance.lost_at).min()?;
+    let first = losses(verdict, topic, partition)
+        .filter_map(|instance| instance.lost_at)
+        .min()?;
     let count = losses(verdict, topic, partition).count() as u64;
     let text = match count {
         1 => "an acknowledged record is seen to be gone".to_string(),
-        n => format!("the first of {} is seen to be gone", counted(n, "acknowledged record")),
+        n => format!(
+            "the first of {} is seen to be gone",
+            counted(n, "acknowledged record")
+        ),
     };
-    Some(Row { at: first, what: What::Loss(text) })
+    Some(Row {
+        at: first,
+        what: What::Loss(text),
+    })
 }
 
 /// How high the rows are.
@@ -148,20 +185,31 @@ pub(super) fn rows<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, top: i32) -> 
     }
     let more = picture.rows.len().saturating_sub(ROWS_TOLD) as u64;
     if more > 0 {
-        canvas.words(&format!("and {} more", crate::text::grouped(more)), (MARKS, y), WORDS, palette::FAINT)?;
+        canvas.words(
+            &format!("and {} more", crate::text::grouped(more)),
+            (MARKS, y),
+            WORDS,
+            palette::FAINT,
+        )?;
     }
     Ok(())
 }
 
 fn one<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, row: &Row, y: i32) -> Drawn<'a> {
     if let What::Step { .. } = row.what {
-        canvas.block((0, y - 3), (WIDTH, y + ROW - 3), palette::FAINT.mix(0.15).filled())?;
+        canvas.block(
+            (0, y - 3),
+            (WIDTH, y + ROW - 3),
+            palette::FAINT.mix(0.15).filled(),
+        )?;
     }
     canvas.words(&clock(row.at), (10, y), WORDS, palette::FAINT)?;
     match &row.what {
-        What::Step { name, text } => {
-            canvas.bold(&cut(&format!("{name}: {text}"), WORDS, RIGHT - MARKS), (MARKS, y), WORDS)
-        }
+        What::Step { name, text } => canvas.bold(
+            &cut(&format!("{name}: {text}"), WORDS, RIGHT - MARKS),
+            (MARKS, y),
+            WORDS,
+        ),
         What::Fault(text) => marked(canvas, palette::FAULT, text, y),
         What::Loss(text) => marked(canvas, palette::LOST, text, y),
         What::Promise(text) | What::Node(text) => marked(canvas, palette::FAINT, text, y),
@@ -170,7 +218,12 @@ fn one<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, row: &Row, y: i32) -> Dra
             for (i, replica) in replicas.iter().enumerate() {
                 let (x, place) = (MARKS + i as i32 * (SQUARE + 2), state.place(*replica));
                 canvas.block((x, y - 2), (x + SQUARE, y - 2 + SQUARE), fill(place).filled())?;
-                canvas.words(&cut(&replica.to_string(), SMALL, SQUARE), (x + 5, y + 1), SMALL, on(place))?;
+                canvas.words(
+                    &cut(&replica.to_string(), SMALL, SQUARE),
+                    (x + 5, y + 1),
+                    SMALL,
+                    on(place),
+                )?;
             }
             canvas.words(&state.text(), (words_at(replicas.len()), y), WORDS, palette::INK)
         }

@@ -45,7 +45,11 @@ impl State {
 
     /// The state in words, as the timeline has it.
     pub fn text(&self) -> String {
-        let leader = if self.leader < 0 { "none".to_string() } else { self.leader.to_string() };
+        let leader = if self.leader < 0 {
+            "none".to_string()
+        } else {
+            self.leader.to_string()
+        };
         format!(
             "leader {leader} (epoch {}), ISR {}, ELR {}",
             self.leader_epoch,
@@ -87,7 +91,12 @@ pub(crate) fn states(history: &History, topic: &str, partition: i32) -> Vec<Stat
     let mut states: Vec<State> = Vec::new();
     for (time, record) in records(history, topic, partition) {
         let next = State::of(time, record);
-        let same = |last: &State| State { from: time, ..last.clone() } == next;
+        let same = |last: &State| {
+            State {
+                from: time,
+                ..last.clone()
+            } == next
+        };
         if !states.last().is_some_and(same) {
             states.push(next);
         }
