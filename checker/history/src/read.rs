@@ -73,21 +73,31 @@ pub fn read(mut reader: impl BufRead) -> Result<History, ReadError> {
     if header.schema != SCHEMA {
         return Err(ReadError::Schema { found: header.schema });
     }
-    let mut history = History { header, entries: Vec::new(), dropped: None };
+    let mut history = History {
+        header,
+        entries: Vec::new(),
+        dropped: None,
+    };
     for number in 2.. {
         line.clear();
         if reader.read_until(b'\n', &mut line)? == 0 {
             break;
         }
         if line.last() != Some(&b'\n') {
-            history.dropped = Some(Dropped { line: number, bytes: line.len() });
+            history.dropped = Some(Dropped {
+                line: number,
+                bytes: line.len(),
+            });
             break;
         }
         let fail = |why: String| ReadError::Line { line: number, why };
         let entry: Entry = serde_json::from_slice(&line).map_err(|e| fail(e.to_string()))?;
         let expected = history.entries.len() as u64;
         if entry.index != expected {
-            return Err(fail(format!("index {} where {expected} was expected", entry.index)));
+            return Err(fail(format!(
+                "index {} where {expected} was expected",
+                entry.index
+            )));
         }
         if history.entries.last().is_some_and(|last| last.time > entry.time) {
             return Err(fail(format!("time {} is before the line above", entry.time)));

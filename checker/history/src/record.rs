@@ -33,7 +33,14 @@ impl Recorder {
         let mut line = serde_json::to_vec(header)?;
         line.push(b'\n');
         file.write_all(&line)?;
-        Ok(Recorder { began, inner: Mutex::new(Inner { file: Box::new(file), next: 0, line }) })
+        Ok(Recorder {
+            began,
+            inner: Mutex::new(Inner {
+                file: Box::new(file),
+                next: 0,
+                line,
+            }),
+        })
     }
 
     /// Nanoseconds on the run's clock, now.
@@ -56,7 +63,13 @@ impl Recorder {
         // A panic while holding the lock can only come from serialisation, which leaves `next` untouched.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let Inner { file, next, line } = &mut *inner;
-        let entry = Entry { index: *next, time: self.now(), process, kind, body };
+        let entry = Entry {
+            index: *next,
+            time: self.now(),
+            process,
+            kind,
+            body,
+        };
         line.clear();
         serde_json::to_writer(&mut *line, &entry)?;
         line.push(b'\n');
