@@ -1,6 +1,6 @@
 //! Judges histories. Pure: no clock, no network, no file; the same history in, the same verdict out.
 //!
-//! What it does: [`check`] sorts a history by partition (`facts`), lets every rule accuse ([`rules`]), keeps the
+//! What it does: [`check`] sorts a history by partition (`facts`), lets every rule accuse (`rules`), keeps the
 //! promise ledger (`promise`) to tell a bug from a loss that nobody promised to prevent, and asks whether the
 //! history shows enough to pass (`vacuity`). What it does not: read files, know how a history came about, or
 //! draw anything.
