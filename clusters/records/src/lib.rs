@@ -20,7 +20,7 @@ pub use partition::{Partition, PartitionChange};
 pub use primitive::DecodeError;
 pub use simple::{Config, FeatureLevel, Topic, UnregisterBroker};
 
-use primitive::{Reader, Writer};
+use primitive::{Reader, Tags, Writer};
 use uuid::Uuid;
 
 /// The frame's version.
@@ -41,6 +41,20 @@ pub enum Record {
     Config(Config),
     /// Id 5: a partition changed.
     PartitionChange(PartitionChange),
+    /// Id 7: a broker was fenced, as clusters before 3.3 said it.
+    FenceBroker {
+        /// The broker.
+        broker_id: i32,
+        /// Its epoch.
+        broker_epoch: i64,
+    },
+    /// Id 8: a broker was unfenced, as clusters before 3.3 said it.
+    UnfenceBroker {
+        /// The broker.
+        broker_id: i32,
+        /// Its epoch.
+        broker_epoch: i64,
+    },
     /// Id 9: a topic was removed.
     RemoveTopic(Uuid),
     /// Id 12: a feature's finalised level.
@@ -49,6 +63,18 @@ pub enum Record {
     BrokerRegistrationChange(BrokerRegistrationChange),
     /// Id 20: nothing.
     NoOp,
+    /// Id 23: what follows takes effect at the transaction's end.
+    BeginTransaction {
+        /// What the transaction is for.
+        name: Option<String>,
+    },
+    /// Id 24: the transaction takes effect.
+    EndTransaction,
+    /// Id 25: the transaction does not take effect.
+    AbortTransaction {
+        /// Why not.
+        reason: Option<String>,
+    },
     /// Id 27: a controller registered.
     RegisterController(RegisterController),
     /// Id 28: ELR and last known ELR of a topic (of all, where the name is empty) are cleared.
@@ -86,6 +112,20 @@ impl Record {
             Record::Partition(record) => (3, record.write(out)),
             Record::Config(record) => (4, record.write(out)),
             Record::PartitionChange(record) => (5, record.write(out)),
+            Record::FenceBroker {
+                broker_id,
+                broker_epoch,
+            } => {
+                fencing(*broker_id, *broker_epoch, out);
+                (7, 0)
+            }
+            Record::UnfenceBroker {
+                broker_id,
+                broker_epoch,
+            } => {
+                fencing(*broker_id, *broker_epoch, out);
+                (8, 0)
+            }
             Record::RemoveTopic(id) => {
                 out.uuid(*id);
                 out.no_tags();
@@ -96,6 +136,18 @@ impl Record {
             Record::NoOp => {
                 out.no_tags();
                 (20, 0)
+            }
+            Record::BeginTransaction { name } => {
+                remark(name.as_deref(), out);
+                (23, 0)
+            }
+            Record::EndTransaction => {
+                out.no_tags();
+                (24, 0)
+            }
+            Record::AbortTransaction { reason } => {
+                remark(reason.as_deref(), out);
+                (25, 0)
             }
             Record::RegisterController(record) => (27, record.write(out)),
             Record::ClearElr(topic) => {
@@ -148,6 +200,20 @@ impl Record {
             (3, 0..=2) => Record::Partition(Partition::read(version, reader)?),
             (4, 0) => Record::Config(Config::read(reader)?),
             (5, 0..=2) => Record::PartitionChange(PartitionChange::read(reader)?),
+            (7, 0) => {
+                let (broker_id, broker_epoch) = read_fencing(reader)?;
+                Record::FenceBroker {
+                    broker_id,
+                    broker_epoch,
+                }
+            }
+            (8, 0) => {
+                let (broker_id, broker_epoch) = read_fencing(reader)?;
+                Record::UnfenceBroker {
+                    broker_id,
+                    broker_epoch,
+                }
+            }
             (9, 0) => {
                 let id = reader.uuid()?;
                 reader.skip_tags()?;
@@ -159,6 +225,16 @@ impl Record {
                 reader.skip_tags()?;
                 Record::NoOp
             }
+            (23, 0) => Record::BeginTransaction {
+                name: read_remark(reader)?,
+            },
+            (24, 0) => {
+                reader.skip_tags()?;
+                Record::EndTransaction
+            }
+            (25, 0) => Record::AbortTransaction {
+                reason: read_remark(reader)?,
+            },
             (27, 0) => Record::RegisterController(RegisterController::read(reader)?),
             (28, 0) => {
                 let topic = reader.string()?;
@@ -168,6 +244,38 @@ impl Record {
             _ => return Ok(None),
         }))
     }
+}
+
+fn fencing(broker_id: i32, broker_epoch: i64, out: &mut Writer) {
+    out.i32(broker_id);
+    out.i64(broker_epoch);
+    out.no_tags();
+}
+
+fn read_fencing(reader: &mut Reader<'_>) -> Result<(i32, i64), DecodeError> {
+    let read = (reader.i32()?, reader.i64()?);
+    reader.skip_tags()?;
+    Ok(read)
+}
+
+/// A body that is one tagged field, a nullable string, left out where it is null.
+fn remark(text: Option<&str>, out: &mut Writer) {
+    let mut tags = Tags::default();
+    if let Some(text) = text {
+        tags.put(0, |out| out.string(text));
+    }
+    out.tags(tags);
+}
+
+fn read_remark(reader: &mut Reader<'_>) -> Result<Option<String>, DecodeError> {
+    let mut text = None;
+    reader.tags(|tag, reader| {
+        if tag == 0 {
+            text = reader.nullable_string()?;
+        }
+        Ok(())
+    })?;
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -106,6 +106,22 @@ fn examples() -> Vec<Record> {
             log_dirs: vec![id],
             ..Default::default()
         }),
+        Record::FenceBroker {
+            broker_id: 1,
+            broker_epoch: 5,
+        },
+        Record::UnfenceBroker {
+            broker_id: 1,
+            broker_epoch: 5,
+        },
+        Record::BeginTransaction {
+            name: Some("n".into()),
+        },
+        Record::BeginTransaction { name: None },
+        Record::EndTransaction,
+        Record::AbortTransaction {
+            reason: Some("r".into()),
+        },
         Record::NoOp,
         Record::RegisterController(RegisterController {
             controller_id: 100,
