@@ -58,14 +58,19 @@ pub fn make_run_dir(out: &Path, scenario: &str, seed: u64, now: SystemTime) -> i
 /// Writes a file that appears whole or not at all: under a temporary name, synced, renamed.
 ///
 /// # Errors
-/// Where the folder takes no file.
+/// Where the folder takes no file; nothing is left behind then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let aside = path.with_extension("partial");
-    let mut file = File::create(&aside)?;
+    let written = write_synced(&aside, bytes).and_then(|()| fs::rename(&aside, path));
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(&aside);
+    })
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
     file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&aside, path)
+    file.sync_all()
 }
 
 /// Points `latest` (and, where the run did not pass, `latest-fail`) at a run: in its scenario's folder, and in the
@@ -201,5 +206,37 @@ mod tests {
         write_whole(&path, b"22").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"22");
         assert_eq!(fs::read_dir(&out.0).unwrap().count(), 1);
+    }
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_behind() {
+        let out = temporary("in-the-way");
+        let path = out.0.join(RESULT);
+        fs::create_dir_all(path.join("in the way")).unwrap();
+        assert!(write_whole(&path, b"1").is_err());
+        assert_eq!(fs::read_dir(&out.0).unwrap().count(), 1);
+        assert!(write_whole(&out.0.join("nowhere").join(RESULT), b"1").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_relative_and_a_run_elsewhere_gets_none() {
+        let (out, elsewhere) = (temporary("links"), temporary("elsewhere"));
+        let run = make_run_dir(&out.0, "calm", 1, SystemTime::UNIX_EPOCH).unwrap();
+        link_latest(&out.0, &run, true).unwrap();
+        assert_eq!(
+            fs::read_link(out.0.join(LATEST)).unwrap(),
+            Path::new("calm/19700101T000000Z-1")
+        );
+        assert_eq!(
+            fs::read_link(out.0.join("calm").join(LATEST)).unwrap(),
+            Path::new("19700101T000000Z-1")
+        );
+        assert!(!out.0.join(LATEST_FAIL).exists(), "it passed");
+        link_latest(&out.0, &fs::canonicalize(&elsewhere.0).unwrap(), false).unwrap();
+        assert!(
+            !out.0.join(LATEST_FAIL).exists(),
+            "it is not in the folder of runs"
+        );
+        assert_eq!(fs::read_dir(&elsewhere.0).unwrap().count(), 0);
     }
 }

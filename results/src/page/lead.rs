@@ -23,17 +23,29 @@ pub(super) fn lead(html: &mut Html, history: &History, verdict: &Verdict, result
 }
 
 fn headline(result: &RunResult) -> String {
-    match (result.verdict, story::lost(result)) {
-        (Outcome::Pass, 0) => format!("{} Nothing acknowledged was lost.", said(result.verdict)),
-        (Outcome::Fail, n @ 1..) if story::inside(result).any(|anomaly| story::is_loss(&anomaly.name)) => {
-            format!("{} lost, inside the promise.", counted(n, "acknowledged record"))
+    let lost = |inside_promise: bool| {
+        let losses = result
+            .anomalies
+            .iter()
+            .filter(|a| story::is_loss(&a.name) && a.inside_promise == inside_promise);
+        losses.map(|anomaly| anomaly.count).sum()
+    };
+    match (result.verdict, lost(true), lost(false)) {
+        (Outcome::Pass, _, 0) => format!("{} Nothing acknowledged was lost.", said(result.verdict)),
+        (Outcome::Pass, _, outside) => {
+            format!(
+                "{} {} lost, outside of it.",
+                said(result.verdict),
+                counted(outside, "acknowledged record")
+            )
         }
-        (Outcome::Pass, n) => format!(
-            "{} {} lost, outside of it.",
-            said(result.verdict),
-            counted(n, "acknowledged record")
-        ),
-        (outcome, _) => said(outcome).to_string(),
+        (Outcome::Fail, inside @ 1.., _) => {
+            format!(
+                "{} lost, inside the promise.",
+                counted(inside, "acknowledged record")
+            )
+        }
+        (outcome, ..) => said(outcome).to_string(),
     }
 }
 

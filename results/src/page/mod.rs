@@ -261,6 +261,23 @@ mod tests {
         says(&page, "nothing promised");
     }
 
+    #[test]
+    fn only_losses_inside_the_promise_are_counted_as_such() {
+        let history = night::night(false);
+        let mut inside = night::lost_records(&history);
+        let outside = inside.split_off(51);
+        let found = vec![
+            night::anomaly("acked-then-lost", true, inside),
+            night::anomaly("acked-then-lost", false, outside),
+        ];
+        let page = page_of("both.html", &history, &night::verdict(Outcome::Fail, found, &[]));
+        says(
+            &page,
+            "<h1>51 acknowledged records lost, inside the promise.</h1>",
+        );
+        says(&page, "Of what was acknowledged, 351 records are gone at the end");
+    }
+
     /// Whatever a run says: it stays words, and nothing is loaded from anywhere.
     #[test]
     fn nothing_from_a_run_becomes_markup() {

@@ -18,6 +18,8 @@ const FAULTS: i32 = 16;
 pub(super) const PROMISE: i32 = 18 + 24;
 /// Room that words in a box leave at its edges, in all.
 const MARGIN: i32 = 8;
+/// A word cut shorter than this says nothing.
+const LEAST_WORD: i32 = 60;
 
 /// The colour of a place.
 pub(super) fn fill(place: Place) -> RGBColor {
@@ -158,7 +160,7 @@ fn fault<'a>(canvas: &Canvas<'_, 'a>, band: &Band, y: i32) -> Drawn<'a> {
     )
 }
 
-/// A rectangle with a word in it, where there is room for the word.
+/// A rectangle with a word in it, where there is room for the word, or for enough of it.
 fn boxed<'a>(
     canvas: &Canvas<'_, 'a>,
     from: (i32, i32),
@@ -167,9 +169,10 @@ fn boxed<'a>(
     (word, colour): (&str, RGBColor),
 ) -> Drawn<'a> {
     canvas.block(from, to, style)?;
-    if width(word, SMALL) + MARGIN <= to.0 - from.0 {
+    let room = to.0 - from.0 - MARGIN;
+    if room >= width(word, SMALL).min(LEAST_WORD) {
         let y = from.1 + (to.1 - from.1 - SMALL as i32) / 2 + 1;
-        canvas.words(word, (from.0 + MARGIN / 2, y), SMALL, colour)?;
+        canvas.words(&cut(word, SMALL, room), (from.0 + MARGIN / 2, y), SMALL, colour)?;
     }
     Ok(())
 }
