@@ -146,7 +146,15 @@ impl Image {
                 self.features.insert(record.name, record.level);
             }
             Record::ClearElr(name) => self.clear_elr(&name, changed),
-            Record::NoOp | Record::RegisterController(_) | Record::Unknown { .. } => {}
+            // The first two say nothing to a broker; the active controller writes none of the others.
+            Record::NoOp
+            | Record::RegisterController(_)
+            | Record::FenceBroker { .. }
+            | Record::UnfenceBroker { .. }
+            | Record::BeginTransaction { .. }
+            | Record::EndTransaction
+            | Record::AbortTransaction { .. }
+            | Record::Unknown { .. } => {}
         }
     }
 
