@@ -339,6 +339,37 @@ mod tests {
         page_of("nasty.html", &history, &verdict);
     }
 
+    /// Many replicas with long numbers, and steps and faults that last no time: all the words are still there.
+    #[test]
+    fn a_crowded_night_is_told_whole() {
+        let mut history = night::night(true);
+        let mut at = 8_000_000_000;
+        for entry in &mut history.entries {
+            match &mut entry.body {
+                Body::Partition(state) => {
+                    state.replicas = (0..12)
+                        .map(|n| if n < 3 { n } else { 2_000_000_000 + n })
+                        .collect();
+                    state.isr.extend(2_000_000_003..2_000_000_008);
+                }
+                Body::Step(_) | Body::Fault(_) => {
+                    entry.time = at;
+                    at += 30_000_000;
+                }
+                _ => {}
+            }
+        }
+        history.entries.sort_by_key(|entry| entry.time);
+        let page = page_of("crowded.html", &history, &night::judged(&history, true));
+        says(
+            &page,
+            "leader 2 (epoch 1), ISR [2,2000000003,2000000004,2000000005,2000000006,2000000007], ELR [0]",
+        );
+        for step in ["T0", "T1", "T2", "T3", "T4"] {
+            says(&page, &format!(">\n{step}\n</text>"));
+        }
+    }
+
     #[test]
     fn accused_partitions_are_drawn_first_and_only_so_many() {
         let mut history = night::night(false);

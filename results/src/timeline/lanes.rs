@@ -8,6 +8,8 @@ use plotters::prelude::*;
 
 /// Where the flags begin: the legend is above.
 pub(super) const FLAGS_TOP: i32 = 36;
+/// Rows of flags at most.
+const FLAG_ROWS: usize = 8;
 /// A row of flags.
 pub(super) const FLAG: i32 = 17;
 /// A lane: the replica's place, the faults below it, a gap.
@@ -66,39 +68,54 @@ pub(super) fn legend<'a>(canvas: &Canvas<'_, 'a>) -> Drawn<'a> {
     Ok(())
 }
 
-/// The row of each flag: the first in which it stands clear of the flag before it.
-fn flag_places(picture: &Picture) -> Vec<(i32, i32)> {
-    let mut ends: Vec<i32> = Vec::new();
-    let mut places = Vec::new();
-    for (name, at) in &picture.flags {
+/// Where a flag's name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    left: i32,
+    row: i32,
+}
+
+/// Where each flag's name stands: in the first row from which on all rows are clear, so that its rule, which goes
+/// down from there, crosses no other name. A crowd has more flags than rows; what is left then has no name.
+fn flag_places(picture: &Picture) -> Vec<Option<Spot>> {
+    let mut ends = [0; FLAG_ROWS];
+    let place = |(name, at): &(String, f64)| {
         let wide = width(name, WORDS) + MARGIN;
         // A flag at the right edge stands left of its rule.
         let left = picture.span.x(*at).min(RIGHT - wide).max(LEFT);
-        let row = ends.iter().position(|end| *end <= left).unwrap_or(ends.len());
-        if row == ends.len() {
-            ends.push(0);
-        }
-        ends[row] = left + wide;
-        places.push((left, row as i32));
-    }
-    places
+        let row = ends
+            .iter()
+            .rposition(|end| *end > left)
+            .map_or(0, |taken| taken + 1);
+        *ends.get_mut(row)? = left + wide;
+        Some(Spot {
+            left,
+            row: row as i32,
+        })
+    };
+    picture.flags.iter().map(place).collect()
 }
 
 /// How many rows the flags need.
 pub(super) fn flag_rows(picture: &Picture) -> i32 {
     flag_places(picture)
         .into_iter()
-        .map(|(_, row)| row + 1)
+        .flatten()
+        .map(|place| place.row + 1)
         .max()
         .unwrap_or(0)
 }
 
 /// A rule where each step begins, with its name.
 pub(super) fn flags<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, bottom: i32) -> Drawn<'a> {
-    for ((name, at), (left, row)) in picture.flags.iter().zip(flag_places(picture)) {
-        let (x, y) = (canvas.x(*at), FLAGS_TOP + row * FLAG);
+    let last_row = flag_rows(picture) - 1;
+    for ((name, at), place) in picture.flags.iter().zip(flag_places(picture)) {
+        let y = FLAGS_TOP + place.map_or(last_row, |place| place.row) * FLAG;
+        let x = canvas.x(*at);
         canvas.rule(vec![(x, y), (x, bottom)], palette::FAINT.stroke_width(1))?;
-        canvas.bold(name, (left + 4, y), WORDS)?;
+        if let Some(place) = place {
+            canvas.bold(name, (place.left + 4, y), WORDS)?;
+        }
     }
     Ok(())
 }

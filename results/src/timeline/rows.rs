@@ -1,6 +1,6 @@
 //! The story below the picture: steps, faults, states, losses and the promise, a row each, in order of time.
 
-use super::canvas::{Canvas, Drawn, LEFT, RIGHT, SMALL, WIDTH, WORDS, cut, palette};
+use super::canvas::{Canvas, Drawn, LEFT, RIGHT, SMALL, WIDTH, WORDS, cut, palette, width};
 use super::lanes::{fill, on};
 use super::picture::{Picture, bad, losses};
 use super::states::{State, states};
@@ -218,12 +218,10 @@ fn one<'a>(canvas: &Canvas<'_, 'a>, picture: &Picture, row: &Row, y: i32) -> Dra
             for (i, replica) in replicas.iter().enumerate() {
                 let (x, place) = (MARKS + i as i32 * (SQUARE + 2), state.place(*replica));
                 canvas.block((x, y - 2), (x + SQUARE, y - 2 + SQUARE), fill(place).filled())?;
-                canvas.words(
-                    &cut(&replica.to_string(), SMALL, SQUARE),
-                    (x + 5, y + 1),
-                    SMALL,
-                    on(place),
-                )?;
+                let (name, room) = (replica.to_string(), SQUARE - width(&replica.to_string(), SMALL));
+                if room >= 0 {
+                    canvas.words(&name, (x + room / 2, y + 1), SMALL, on(place))?;
+                }
             }
             canvas.words(&state.text(), (words_at(replicas.len()), y), WORDS, palette::INK)
         }

@@ -244,6 +244,23 @@ fn flags_stand_clear_of_each_other() {
     }
     let picture = Picture::of(&history, &judged(&history, true), TOPIC, 0);
     assert_eq!(lanes::flag_rows(&picture), 5);
+    // So many that not each can have a name: the picture stays a picture.
+    for (n, entry) in history
+        .entries
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, entry)| matches!(entry.body, Body::Send(_)))
+    {
+        entry.body = Body::Step(Step {
+            name: format!("step {n}"),
+            reached: false,
+            text: String::new(),
+        });
+    }
+    assert_eq!(
+        lanes::flag_rows(&Picture::of(&history, &judged(&history, true), TOPIC, 0)),
+        8
+    );
     assert_eq!(
         lanes::flag_rows(&Picture::of(&empty(), &judged(&night(true), true), TOPIC, 0)),
         0
