@@ -15,8 +15,16 @@ pub trait Application: std::fmt::Debug {
     /// Tells payloads apart.
     fn fingerprint(payload: &Self::Payload) -> u64;
 
-    /// A node lost its memory, or comes back without any.
-    fn forget(&mut self, node: usize);
+    /// A node started: it has no memory yet.
+    fn started(&mut self, now: Nanos, node: usize);
+
+    /// A node crashed.
+    fn crashed(&mut self, now: Nanos, node: usize, random: &mut Random);
+
+    /// Whether a node is not to be crashed now, for the sake of what the run is to show.
+    fn spares(&self, _node: usize) -> bool {
+        false
+    }
 
     /// A node learnt that this record (none: a LeaderChange) is committed.
     ///
@@ -44,18 +52,15 @@ pub trait Application: std::fmt::Debug {
         raft: &Raft,
     ) -> Result<Option<Wish<Self::Payload>>, Violation>;
 
-    /// One of its events happens. It returns those that follow from it, with their times.
+    /// One of its events happens.
     ///
     /// # Errors
     ///
     /// When a rule of the application's is broken.
-    fn on_event(
-        &mut self,
-        now: Nanos,
-        event: Self::Event,
-        random: &mut Random,
-        up: &[bool],
-    ) -> Result<Vec<(Nanos, Self::Event)>, Violation>;
+    fn on_event(&mut self, now: Nanos, event: Self::Event, random: &mut Random) -> Result<(), Violation>;
+
+    /// What is to happen because of what has happened. Asked after every call.
+    fn take_posts(&mut self) -> Vec<Post<Self::Event>>;
 
     /// Faults are over: from now on all nodes are up and all messages arrive.
     fn calm(&mut self, now: Nanos);
@@ -71,4 +76,22 @@ pub enum Wish<P> {
     Append(Epoch, Vec<P>),
     /// Give up leading.
     Resign,
+    /// Stop the node in good order, and start it again after so long.
+    Stop(Nanos),
+}
+
+/// An event that an application causes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Post<E> {
+    /// It happens after so long.
+    Later(Nanos, E),
+    /// It is a message from one node to another: it happens when and if it arrives.
+    Message {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+        /// The event of its arrival.
+        event: E,
+    },
 }

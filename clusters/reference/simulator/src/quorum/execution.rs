@@ -11,9 +11,6 @@ use super::settings::MILLISECOND;
 use super::world::{Happening, World, node_id};
 use super::{Application, Record, Sabotage, Violation, Wish};
 
-/// The most records in one answer, so that catching up takes several.
-const FETCH_MAX: usize = 8;
-
 impl<A: Application> World<A> {
     /// Carries out all actions of one event, and what the application makes of them.
     pub(super) fn carry_out(
@@ -41,6 +38,10 @@ impl<A: Application> World<A> {
                 break;
             };
             let actions = match wish {
+                Wish::Stop(down) => {
+                    self.stop(at, down);
+                    return Ok(());
+                }
                 Wish::Resign => raft.handle(self.now, raft::Event::Resign),
                 Wish::Append(epoch, payloads) => {
                     let Some(actions) = append(raft, self.now, epoch, payloads.len()) else {
@@ -314,7 +315,7 @@ impl<A: Application> World<A> {
                     Fetched::Records(ReadRange { from, end }) => {
                         let log = self.nodes[at].disk.log();
                         let from = length(from).min(log.len());
-                        let to = length(end).min(log.len()).min(from + FETCH_MAX);
+                        let to = length(end).min(log.len()).min(from + self.settings.fetch_max);
                         records = log[from..to].to_vec();
                         Fetched::Records(batches(from, &records))
                     }

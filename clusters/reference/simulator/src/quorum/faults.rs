@@ -32,12 +32,16 @@ impl<A: Application> World<A> {
             Some(leader) if self.random.per_mille(500) => leader,
             _ => anyone,
         };
-        self.crash(victim);
+        if !self.app.spares(victim) {
+            self.crash(victim);
+        }
     }
 
     fn crash_all(&mut self) {
         for at in 0..self.nodes.len() {
-            self.crash(at);
+            if !self.app.spares(at) {
+                self.crash(at);
+            }
         }
     }
 
@@ -50,7 +54,7 @@ impl<A: Application> World<A> {
 
     /// Where in a list of actions the node crashes; mostly nowhere.
     pub(super) fn crash_point(&mut self, at: usize, actions: usize) -> Option<usize> {
-        if !self.chaotic || actions == 0 {
+        if !self.chaotic || actions == 0 || self.app.spares(at) {
             return None;
         }
         let leads = self.nodes[at]
@@ -69,13 +73,22 @@ impl<A: Application> World<A> {
         }
         self.crashes += 1;
         node.disk.crash(&mut self.random);
-        self.app.forget(at);
+        self.app.crashed(self.now, at, &mut self.random);
         let down: Nanos = if self.random.per_mille(500) {
             self.random.between(1, 20)
         } else {
             self.random.between(20, 600)
         };
         self.schedule(down * MILLISECOND, Happening::Restart(at));
+    }
+
+    /// A node stops in good order, with all it had on disk.
+    pub(super) fn stop(&mut self, at: usize, down: Nanos) {
+        let node = &mut self.nodes[at];
+        if node.raft.take().is_some() {
+            node.disk.sync(node.disk.log().len());
+            self.schedule(down, Happening::Restart(at));
+        }
     }
 
     /// The last fault heals.

@@ -3,7 +3,7 @@
 use raft::{Epoch, Nanos, Offset, Raft, Role};
 
 use super::settings::{MILLISECOND, Outcome};
-use super::{Application, Settings, Violation, Wish, World};
+use super::{Application, Post, Settings, Violation, Wish, World};
 use crate::Random;
 
 /// Numbers to append, and how far each node has applied them.
@@ -12,6 +12,8 @@ pub struct Ledger {
     next: u64,
     /// How many records the next batch has; 0 until a client comes.
     waiting: usize,
+    /// When the next client comes, unless that is settled already.
+    next_client: Option<Nanos>,
     /// Up to where each node has applied.
     applied: Vec<Offset>,
     /// The first number appended in calm times, and the nodes that have applied it or a later one.
@@ -23,6 +25,7 @@ impl Ledger {
         Self {
             next: 1,
             waiting: 0,
+            next_client: Some(MILLISECOND),
             applied: vec![0; nodes],
             after_calm: None,
         }
@@ -38,9 +41,11 @@ impl Application for Ledger {
         *payload
     }
 
-    fn forget(&mut self, node: usize) {
+    fn started(&mut self, _now: Nanos, node: usize) {
         self.applied[node] = 0;
     }
+
+    fn crashed(&mut self, _now: Nanos, _node: usize, _random: &mut Random) {}
 
     fn apply(
         &mut self,
@@ -72,15 +77,15 @@ impl Application for Ledger {
         Ok(Some(Wish::Append(raft.epoch(), numbers.collect())))
     }
 
-    fn on_event(
-        &mut self,
-        now: Nanos,
-        (): (),
-        random: &mut Random,
-        _up: &[bool],
-    ) -> Result<Vec<(Nanos, ())>, Violation> {
+    fn on_event(&mut self, _now: Nanos, (): (), random: &mut Random) -> Result<(), Violation> {
         self.waiting = 1 + random.index(3);
-        Ok(vec![(now + random.between(1, 30) * MILLISECOND, ())])
+        self.next_client = Some(random.between(1, 30) * MILLISECOND);
+        Ok(())
+    }
+
+    fn take_posts(&mut self) -> Vec<Post<()>> {
+        let next = self.next_client.take();
+        next.map(|after| Post::Later(after, ())).into_iter().collect()
     }
 
     fn calm(&mut self, _now: Nanos) {
@@ -101,6 +106,5 @@ impl Application for Ledger {
 pub fn simulate(seed: u64, settings: Settings) -> Result<Outcome, Violation> {
     let ledger = Ledger::new(settings.voters + settings.observers);
     let mut world = World::new(seed, settings, ledger)?;
-    world.schedule_event(MILLISECOND, ());
     world.run()
 }

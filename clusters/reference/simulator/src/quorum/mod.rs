@@ -11,7 +11,7 @@ mod sabotage;
 mod settings;
 mod world;
 
-pub use application::{Application, Wish};
+pub use application::{Application, Post, Wish};
 pub use checks::{Checks, Violation};
 pub use disk::{Disk, Record};
 pub use ledger::{Ledger, simulate};

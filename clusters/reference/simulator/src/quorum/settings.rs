@@ -23,6 +23,8 @@ pub struct Settings {
     pub recovery: Nanos,
     /// The nodes' time-outs.
     pub timeouts: Timeouts,
+    /// The most records in one answer: few, so that catching up takes several.
+    pub fetch_max: usize,
     /// A promise of the environment to break.
     pub sabotage: Option<Sabotage>,
 }
@@ -51,6 +53,7 @@ impl Settings {
             chaos: random.between(1_000, 3_000) * MILLISECOND,
             recovery: u64::try_from(round.as_nanos()).unwrap_or(u64::MAX) * RECOVERY_ROUNDS,
             timeouts,
+            fetch_max: 8,
             sabotage: None,
         }
     }

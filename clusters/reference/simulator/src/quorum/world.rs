@@ -7,7 +7,7 @@ use raft::{Config, Event, Nanos, NodeId, Offset, Raft, Request, RequestId, Role,
 
 use super::network::{Content, Network, Packet};
 use super::settings::{MILLISECOND, Outcome};
-use super::{Application, Checks, Disk, Settings, Violation};
+use super::{Application, Checks, Disk, Post, Settings, Violation};
 use crate::Random;
 
 /// A whole run.
@@ -90,17 +90,13 @@ impl<A: Application> World<A> {
             world.start(node)?;
         }
         world.schedule(0, Happening::Fault);
+        world.deliver_posts();
         Ok(world)
     }
 
     /// The application.
     pub fn app(&self) -> &A {
         &self.app
-    }
-
-    /// Has an event of the application's happen after so long.
-    pub fn schedule_event(&mut self, after: Nanos, event: A::Event) {
-        self.schedule(after, Happening::Application(event));
     }
 
     /// Runs chaos, then calm, until all works again.
@@ -171,6 +167,12 @@ impl<A: Application> World<A> {
         };
         self.now = at;
         self.steps += 1;
+        self.happen(happening)?;
+        self.deliver_posts();
+        Ok(())
+    }
+
+    fn happen(&mut self, happening: Happening<A>) -> Result<(), Violation> {
         match happening {
             Happening::Arrival(packet) => self.arrive(packet),
             Happening::Synced(node, incarnation, ticket) => self.synced(node, incarnation, ticket),
@@ -201,7 +203,7 @@ impl<A: Application> World<A> {
         let (raft, actions) = Raft::start(self.now, config, disk.quorum(), disk.summary(), seed)
             .map_err(|error| broken(&error))?;
         self.nodes[at].revive(raft);
-        self.app.forget(at);
+        self.app.started(self.now, at);
         self.carry_out(at, actions, &[])
     }
 
@@ -257,15 +259,27 @@ impl<A: Application> World<A> {
     }
 
     fn application(&mut self, event: A::Event) -> Result<(), Violation> {
-        let up: Vec<_> = self.nodes.iter().map(|node| node.raft.is_some()).collect();
-        let follows = self.app.on_event(self.now, event, &mut self.random, &up)?;
-        for (at, event) in follows {
-            self.schedule(at.saturating_sub(self.now), Happening::Application(event));
-        }
+        self.app.on_event(self.now, event, &mut self.random)?;
         for at in 0..self.nodes.len() {
             self.grant_wishes(at)?;
         }
         Ok(())
+    }
+
+    /// Sends what the application wants sent.
+    fn deliver_posts(&mut self) {
+        for post in self.app.take_posts() {
+            match post {
+                Post::Later(after, event) => self.schedule(after, Happening::Application(event)),
+                Post::Message { from, to, event } => {
+                    let carried = self.network.carries(from, to);
+                    if carried && !self.network.loses(&mut self.random) {
+                        let delay = self.network.delay(&mut self.random);
+                        self.schedule(delay, Happening::Application(event));
+                    }
+                }
+            }
+        }
     }
 
     /// Hands an event to a node's machine, and carries out what comes of it.
