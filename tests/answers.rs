@@ -273,19 +273,8 @@ fn twenty_seeds_give_twenty_plans() {
     }
 }
 
-/// All that the seed varies in a plan, but the numbers that break ties, which always differ.
 fn varied(seed: u64) -> String {
     let output = ackall().args(["run", "--dry-run", "--seed", &seed.to_string()]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let plan: Value = toml::from_str(std::str::from_utf8(&output.stdout).unwrap()).unwrap();
-    let acks = |condition: &Value| condition["acks"].clone();
-    let steps = plan["steps"].as_array().unwrap().iter();
-    let steps: Vec<Value> = steps
-        .map(|step| {
-            let until = step["until"].as_array().into_iter().flatten().map(acks);
-            json!([acks(&step["after"]), until.collect::<Vec<_>>()])
-        })
-        .collect();
-    let workload = &plan["workload"];
-    json!([plan["assignment"], workload["producers"], workload["record_bytes"], steps]).to_string()
+    support::varied(std::str::from_utf8(&output.stdout).unwrap())
 }

@@ -197,11 +197,16 @@ fn acked(entry: &serde_json::Value) -> Option<(i64, u64)> {
     acked.then(|| (value["offset"].as_i64().unwrap(), value["record"].as_u64().unwrap()))
 }
 
-/// The records that the anomalies call lost: each names, among its operations, the send that was acknowledged.
+/// The records that the anomalies call lost. Each names the send that was acknowledged, and after it perhaps the one
+/// that was given the same offset later: the first is the lost one.
 fn lost(run: &Path, lines: &[serde_json::Value]) -> BTreeSet<(i64, u64)> {
     let text = fs::read_to_string(run.join("anomalies.jsonl")).unwrap_or_default();
     let anomalies = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let losses = anomalies.filter(|anomaly| LOSSES.contains(&anomaly["name"].as_str().unwrap()));
-    let operations = losses.flat_map(|loss| loss["operations"].as_array().unwrap().clone());
-    operations.filter_map(|index| acked(&lines[1 + index.as_u64().unwrap() as usize])).collect()
+    let first = |loss: serde_json::Value| {
+        let operations = loss["operations"].as_array().unwrap().iter();
+        let mut entries = operations.map(|index| &lines[1 + index.as_u64().unwrap() as usize]);
+        entries.find_map(acked)
+    };
+    losses.filter_map(first).collect()
 }

@@ -58,6 +58,21 @@ fn lives(pid: i32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
+/// Clock ticks from the machine's boot to the start of a process.
+fn began(pid: i32) -> Option<u64> {
+    /// Where the start stands among the fields behind the name.
+    const START: usize = 19;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(START)?.parse().ok()
+}
+
+/// Clock ticks from the machine's boot until now.
+fn now() -> u64 {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    (uptime.split(' ').next().unwrap().parse::<f64>().unwrap() * TICKS_PER_SECOND) as u64
+}
+
 /// The kinds of namespaces that a node has its own of.
 pub const OWN: [&str; 3] = ["pid", "mnt", "net"];
 const KINDS: [&str; 6] = ["pid", "mnt", "net", "uts", "ipc", "user"];
@@ -76,7 +91,9 @@ fn namespaces(pid: i32) -> BTreeSet<u64> {
 pub struct Trace {
     mark: String,
     pids: BTreeSet<i32>,
+    /// The namespaces of those that lived at the last look, and its time. Their numbers may be given out again.
     namespaces: BTreeSet<u64>,
+    looked: u64,
     /// The namespaces of each node that was seen: (kind, node) to inodes.
     pub nodes: BTreeMap<(&'static str, i32), BTreeSet<u64>>,
 }
@@ -85,7 +102,8 @@ impl Trace {
     /// Of all that lives now.
     pub fn of(mark: &str) -> Trace {
         let mark = mark.to_string();
-        let mut trace = Trace { mark, pids: BTreeSet::new(), namespaces: BTreeSet::new(), nodes: BTreeMap::new() };
+        let (pids, namespaces, nodes) = Default::default();
+        let mut trace = Trace { mark, pids, namespaces, looked: 0, nodes };
         trace.look();
         trace
     }
@@ -93,6 +111,8 @@ impl Trace {
     /// Adds what lives now.
     pub fn look(&mut self) {
         let ours = namespaces(std::process::id() as i32);
+        self.looked = now();
+        self.namespaces.clear();
         for process in processes(&self.mark) {
             self.pids.insert(process.pid);
             self.namespaces.extend(namespaces(process.pid).difference(&ours));
@@ -107,7 +127,9 @@ impl Trace {
     fn left(&self) -> Vec<String> {
         let alive = self.pids.iter().filter(|pid| lives(**pid)).map(|pid| format!("process {pid}"));
         let more = processes(&self.mark).into_iter().map(|process| format!("{process:?}"));
-        let inside = pids().filter(|pid| lives(*pid) && !namespaces(*pid).is_disjoint(&self.namespaces));
+        // A process that began after the look may be in a later namespace of the same number.
+        let before = |pid: &i32| began(*pid).is_some_and(|began| began < self.looked);
+        let inside = pids().filter(|pid| lives(*pid) && before(pid) && !namespaces(*pid).is_disjoint(&self.namespaces));
         alive.chain(more).chain(inside.map(|pid| format!("process {pid} in a namespace of the run"))).collect()
     }
 

@@ -217,3 +217,17 @@ pub fn until<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
+
+/// All that the seed varies in a plan, but the numbers that break ties, which always differ.
+pub fn varied(plan: &str) -> String {
+    use serde_json::{Value, json};
+    let plan: Value = toml::from_str(plan).unwrap();
+    let acks = |condition: &Value| condition["acks"].clone();
+    let steps = plan["steps"].as_array().unwrap().iter().map(|step| {
+        let until = step["until"].as_array().into_iter().flatten().map(acks);
+        json!([acks(&step["after"]), until.collect::<Vec<_>>()])
+    });
+    let workload = &plan["workload"];
+    let steps: Vec<Value> = steps.collect();
+    json!([plan["assignment"], workload["producers"], workload["record_bytes"], steps]).to_string()
+}

@@ -1,0 +1,199 @@
+//! Campaigns: the judged figures, as commands. `cargo test` runs seed 1 of each question and two kills of each part;
+//! these run them all.
+//!
+//! ```text
+//! cargo run --release --example campaign -- answers  --seeds 1..20    the default run, with and without ELR
+//! cargo run --release --example campaign -- controls --seeds 1..10    the controls, without ELR
+//! cargo run --release --example campaign -- kills    --rounds 20      SIGKILL to each part, at twenty moments
+//! ```
+//!
+//! A line a run, and a last line with the counts; exit status 1 where one answer was wrong. All that is written is in
+//! the folder of `--out` (default `campaign`), which must be new or empty.
+
+#[cfg(target_os = "linux")]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    linux::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("error: running a campaign\n  why: runs need Linux\n  next: run it on Linux, in a virtual machine for one");
+    std::process::exit(69);
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use crate::support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
+    use crate::support::deaths::{VICTIMS, kill, twenty};
+    use crate::support::{start, varied};
+    use nix::sys::signal::Signal;
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, ExitCode};
+    use std::time::Duration;
+
+    /// A run takes at most this, once it is built.
+    const RUN_SECONDS: f64 = 20.0;
+    /// From the exec of the first node to the first acknowledged record: the worst, and the median.
+    const BOOT_SECONDS: (f64, f64) = (4.0, 2.0);
+    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 [--out FOLDER]";
+
+    pub fn main() -> ExitCode {
+        let args: Vec<String> = std::env::args().skip(1).collect();
+        let result = Order::parse(&args).and_then(|order| {
+            build()?;
+            order.carry_out()
+        });
+        match result {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(why) => {
+                eprintln!("error: running a campaign\n  why: {why}\n  next: {USAGE}");
+                ExitCode::from(64)
+            }
+        }
+    }
+
+    /// The executable that is judged is built first, in the same profile: an example's build does not include it.
+    fn build() -> Result<(), String> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--bin", "ackall", "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+        if !cfg!(debug_assertions) {
+            cargo.arg("--release");
+        }
+        match cargo.status() {
+            Ok(status) if status.success() => Ok(()),
+            other => Err(format!("building ackall: {other:?}")),
+        }
+    }
+
+    enum What {
+        Answers(Vec<Question>, Vec<u64>),
+        Kills(usize),
+    }
+
+    struct Order {
+        what: What,
+        out: PathBuf,
+    }
+
+    impl Order {
+        fn parse(args: &[String]) -> Result<Order, String> {
+            let [name, options @ ..] = args else { return Err("no campaign is named".into()) };
+            let (mut seeds, mut rounds, mut out) = (None, 20, PathBuf::from("campaign"));
+            for pair in options.chunks(2) {
+                match pair {
+                    [flag, value] if flag == "--seeds" => seeds = Some(range(value)?),
+                    [flag, value] if flag == "--rounds" => {
+                        rounds = value.parse().ok().filter(|n| (1..=20).contains(n)).ok_or("--rounds is 1 to 20")?;
+                    }
+                    [flag, value] if flag == "--out" => out = value.into(),
+                    other => return Err(format!("{} is not understood", other.join(" "))),
+                }
+            }
+            let what = match name.as_str() {
+                "answers" => What::Answers(vec![STANDING, FALLEN], seeds.unwrap_or_else(|| (1..=20).collect())),
+                "controls" => What::Answers(CONTROLS.to_vec(), seeds.unwrap_or_else(|| (1..=10).collect())),
+                "kills" => What::Kills(rounds),
+                other => return Err(format!("there is no campaign {other}")),
+            };
+            fs::create_dir_all(&out).map_err(|e| format!("making {}: {e}", out.display()))?;
+            let out = fs::canonicalize(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+            match fs::read_dir(&out).map(|mut entries| entries.next().is_some()) {
+                Ok(false) => Ok(Order { what, out }),
+                _ => Err(format!("{} is not empty", out.display())),
+            }
+        }
+
+        /// Whether every answer was right.
+        fn carry_out(&self) -> Result<bool, String> {
+            match &self.what {
+                What::Answers(questions, seeds) => Ok(answers(&self.out, questions, seeds)),
+                What::Kills(rounds) => Ok(kills(&self.out, *rounds)),
+            }
+        }
+    }
+
+    fn range(text: &str) -> Result<Vec<u64>, String> {
+        let (low, high) = text.split_once("..").unwrap_or((text, text));
+        match (low.parse::<u64>(), high.parse::<u64>()) {
+            (Ok(low), Ok(high)) if low <= high && high - low < 1000 => Ok((low..=high).collect()),
+            _ => Err(format!("--seeds {text}: 1..20, for one")),
+        }
+    }
+
+    /// Asks each question with each seed.
+    fn answers(out: &Path, questions: &[Question], seeds: &[u64]) -> bool {
+        let (mut right, mut asked, mut boots, mut longest) = (0, 0, Vec::new(), 0.0_f64);
+        let mut plans: BTreeMap<(&str, String), u64> = BTreeMap::new();
+        for question in questions {
+            for seed in seeds {
+                asked += 1;
+                let text = seed.to_string();
+                let args = [question.args, &["--seed", &text, "--keep-disks", "always"]].concat();
+                let run = start(out, &format!("{}-{seed}", question.name), &args).wait();
+                let seconds = run.took.as_secs_f64();
+                let mut wrong = wrong(question, &run);
+                if seconds > RUN_SECONDS {
+                    wrong.push(format!("it took {seconds:.1} s, not {RUN_SECONDS} s at most"));
+                }
+                let plan = fs::read_to_string(run.dir.join("plan.toml")).map(|plan| varied(&plan));
+                match plan.map(|plan| plans.insert((question.name, plan), *seed)) {
+                    Ok(None) => {}
+                    Ok(Some(other)) => wrong.push(format!("its plan is that of seed {other}")),
+                    Err(e) => wrong.push(format!("it has no plan: {e}")),
+                }
+                let result = fs::read(run.dir.join("result.json")).unwrap_or_default();
+                let result: serde_json::Value = serde_json::from_slice(&result).unwrap_or_default();
+                let boot = result["boot_to_first_ack_s"].as_f64();
+                boots.extend(boot);
+                longest = longest.max(seconds);
+                right += u64::from(wrong.is_empty());
+                let boot = boot.map_or("no ack".into(), |boot| format!("first ack {boot:.2} s"));
+                let found = result["verdict"].as_str().unwrap_or("no verdict");
+                let word = if wrong.is_empty() { "right" } else { "WRONG" };
+                println!("{:<18} seed {seed:<3} {found:<8} {word} · {seconds:.1} s · {boot}", question.name);
+                for why in wrong.iter().take(10) {
+                    println!("    {why}");
+                }
+            }
+        }
+        boots.sort_by(f64::total_cmp);
+        let median = boots.get(boots.len() / 2).copied().unwrap_or(f64::INFINITY);
+        let worst = boots.last().copied().unwrap_or(f64::INFINITY);
+        println!(
+            "{right} of {asked} answers right · longest run {longest:.1} s · first ack median {median:.2} s, worst {worst:.2} s"
+        );
+        right == asked && worst <= BOOT_SECONDS.0 && median <= BOOT_SECONDS.1
+    }
+
+    /// Kills each part so many times.
+    fn kills(out: &Path, rounds: usize) -> bool {
+        let (mut right, mut tried, mut slowest) = (0, 0, Duration::ZERO);
+        // Fewer rounds take from every kind of moment.
+        let moments = twenty();
+        let chosen: Vec<_> = (0..rounds).map(|n| moments[(n * 5 + n / 4) % moments.len()]).collect();
+        for victim in VICTIMS {
+            for (n, moment) in chosen.iter().enumerate() {
+                tried += 1;
+                let name = format!("{victim:?}-{n}").to_lowercase();
+                match kill(out, &name, victim, *moment, Signal::SIGKILL) {
+                    Ok(death) => {
+                        right += 1;
+                        slowest = slowest.max(death.gone);
+                        println!("{victim:<8?} {moment:<24?} all gone after {:.0?}", death.gone);
+                        let _ = fs::remove_dir_all(out.join(&name));
+                    }
+                    Err(why) => println!("{victim:<8?} {moment:<24?} WRONG: {why}"),
+                }
+            }
+        }
+        println!("{right} of {tried} deaths left nothing · slowest {slowest:.0?}");
+        right == tried
+    }
+}
