@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
 use support::machine::{Machine, OWN, Trace};
-use support::{Folder, Run, ackall, ground, start};
+use support::{Folder, Run, ackall, decoder, ground, start, wire};
 
 /// Between two looks at a run's processes.
 const LOOK: Duration = Duration::from_millis(200);
@@ -47,6 +47,8 @@ fn the_default_run_passes_and_everything_about_it_holds() {
     the_report_tells_each_state(&run);
     a_torn_history_is_judged_all_the_same(&folder, &run);
     nothing_else_is_in_the_folder(&run);
+    a_torn_log_would_be_found(&run);
+    a_silent_link_would_be_found(&run);
 }
 
 #[test]
@@ -58,6 +60,7 @@ fn without_elr_the_default_run_fails_and_names_the_lost_records() {
     everything_fits_its_schema(&run);
     analyze_agrees(&run);
     the_report_tells_each_state(&run);
+    a_loss_that_is_not_named_would_be_found(&run);
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn told(state: &Value) -> String {
     };
     let leader = state["leader"].as_i64().unwrap();
     let leader = if leader < 0 { "none".into() } else { leader.to_string() };
-    format!("leader {leader} (epoch {}) ISR [{}] ELR [{}]", state["leader_epoch"], set("isr"), set("elr"))
+    format!("leader {leader} (epoch {}), ISR [{}], ELR [{}]", state["leader_epoch"], set("isr"), set("elr"))
 }
 
 /// The text of a page, without its tags, one space between words.
@@ -243,6 +246,41 @@ fn nothing_else_is_in_the_folder(run: &Run) {
     for needed in ["anomalies.jsonl", "history.jsonl", "junit.xml", "nodes", "plan.toml", "report.html", "result.json"] {
         assert!(names.contains_key(needed), "{needed}");
     }
+}
+
+/// The decoder is no decoration: one byte less in one log, and it speaks.
+fn a_torn_log_would_be_found(run: &Run) {
+    assert_eq!(decoder::check(&run.dir), [""; 0]);
+    let folder = run.dir.join("nodes/1/disk/night-0");
+    let mut segments: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
+    segments.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    segments.sort();
+    let last = fs::OpenOptions::new().write(true).open(segments.last().unwrap()).unwrap();
+    last.set_len(last.metadata().unwrap().len() - 1).unwrap();
+    let wrong = decoder::check(&run.dir);
+    assert!(!wrong.is_empty() && wrong.iter().all(|why| why.contains("not in the log of 1")), "{wrong:?}");
+}
+
+fn a_silent_link_would_be_found(run: &Run) {
+    assert_eq!(wire::check(&run.dir), [""; 0]);
+    let path = run.dir.join("wire.json");
+    let mut wire: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let links = wire["links"].as_array_mut().unwrap();
+    let link = links.iter_mut().find(|link| link["from"] == "2" && link["to"] == "clients").unwrap();
+    link["passed"] = json!(0);
+    fs::write(&path, wire.to_string()).unwrap();
+    assert_eq!(wire::check(&run.dir), ["no frame went from 2 to clients"]);
+}
+
+/// Without the anomalies that call them lost, lost records are acked ones that no log has.
+fn a_loss_that_is_not_named_would_be_found(run: &Run) {
+    let lost = decoder::Facts::read(&run.dir).lost.len();
+    let path = run.dir.join("anomalies.jsonl");
+    let kept: Vec<String> = fs::read_to_string(&path).unwrap().lines().skip(1).map(|line| format!("{line}\n")).collect();
+    fs::write(&path, kept.concat()).unwrap();
+    assert_eq!(decoder::Facts::read(&run.dir).lost.len(), lost - 1);
+    let wrong = decoder::check(&run.dir);
+    assert!(!wrong.is_empty() && wrong.iter().all(|why| why.contains("acked, and not in the log")), "{wrong:?}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub struct Measured {
     pub duration_s: f64,
     /// Seconds from the first node's exec to the first acknowledged record.
     pub boot_to_first_ack_s: Option<f64>,
+    /// Whether root ran it.
+    pub as_root: bool,
 }
 
 /// Reads a stored history.
@@ -99,11 +101,11 @@ pub fn meta(plan: &Plan, run_dir: &Path, history: &History, measured: &Measured)
         started_at: history.header.started_at.clone(),
         duration_s: measured.duration_s,
         boot_to_first_ack_s: measured.boot_to_first_ack_s,
-        environment: environment(history),
+        environment: environment(history, measured.as_root),
     }
 }
 
-fn environment(history: &History) -> Environment {
+fn environment(history: &History, as_root: bool) -> Environment {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let memory = read("/proc/meminfo");
     let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
@@ -112,7 +114,7 @@ fn environment(history: &History) -> Environment {
         arch: std::env::consts::ARCH.into(),
         cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u64),
         memory_bytes: kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024,
-        as_root: ground::is_root(),
+        as_root,
         stalls: history.entries.iter().filter(|entry| matches!(entry.body, Body::Stall(_))).count() as u64,
     }
 }

@@ -139,6 +139,8 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
     let mut harness_args = vec![HARNESS_ROLE.to_string(), run_dir.display().to_string()];
     harness_args.extend(args.json.then(|| "--json".to_string()));
     harness_args.extend((!progress).then(|| "--no-progress".to_string()));
+    // In a user namespace of its own the harness is root whoever we are.
+    harness_args.extend(ground::is_root().then(|| "--as-root".to_string()));
     let ended = ground::launch(Launch {
         run_dir: run_dir.clone(),
         harness_args: harness_args.split_off(1),
@@ -224,15 +226,19 @@ struct Folder {
     owner: Option<(u32, u32)>,
     /// Whether this run made it.
     made: bool,
+    /// Folders above it that this run may have made, the lowest first.
+    above: Vec<PathBuf>,
 }
 
 impl Folder {
     fn make(args: &RunArgs, plan: &Plan) -> Result<Folder, Error> {
         let owner = sudo_user();
         let Some(path) = &args.run_dir else {
+            let out_is_new = !args.out.exists();
             let path = store::make_run_dir(&args.out, &plan.scenario, plan.seed, SystemTime::now())
                 .map_err(|e| cannot_write(&args.out, &e))?;
-            let folder = Folder { path, owner, made: true };
+            let above = path.ancestors().skip(1).take(if out_is_new { 2 } else { 1 }).map(Path::to_path_buf).collect();
+            let folder = Folder { path, owner, made: true, above };
             folder.own_parents(&args.out);
             return Ok(folder);
         };
@@ -247,13 +253,17 @@ impl Folder {
                 "name a new folder, or leave --run-dir out",
             ));
         }
-        Ok(Folder { path, owner, made })
+        Ok(Folder { path, owner, made, above: Vec::new() })
     }
 
     /// Takes back what the run made, where it never began.
     fn remove(&self) {
         if self.made {
             let _ = fs::remove_dir_all(&self.path);
+            for folder in &self.above {
+                // Only where it is empty: other runs may be in it.
+                let _ = fs::remove_dir(folder);
+            }
             return;
         }
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {

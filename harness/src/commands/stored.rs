@@ -66,6 +66,7 @@ fn meta(run_dir: &Path, history: &history::History) -> Result<results::RunMeta, 
     let measured = Measured {
         duration_s: old.as_ref().map_or(last, |old| old.duration_s),
         boot_to_first_ack_s: old.as_ref().and_then(|old| old.boot_to_first_ack_s),
+        as_root: old.as_ref().is_some_and(|old| old.environment.as_root),
     };
     let mut meta = judge::meta(&plan, run_dir, history, &measured);
     if let Some(old) = old {

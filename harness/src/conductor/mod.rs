@@ -36,17 +36,18 @@ pub(crate) enum Ending {
     Interrupted(i32),
 }
 
-/// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress]`.
+/// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress] [--as-root]`.
 pub fn main(args: &[String]) -> Status {
     let json = args.iter().any(|arg| arg == "--json");
     let progress = Progress { shown: !args.iter().any(|arg| arg == "--no-progress") };
+    let as_root = args.iter().any(|arg| arg == "--as-root");
     let Some(run_dir) = args.first().map(PathBuf::from) else { return Status::Usage };
     if let Err(e) = ground::act_as_owner() {
         crate::tell(&Error::internal("acting as the one who typed sudo", e, "run it without sudo"), json);
         return Status::Internal;
     }
     die_of_panics(&run_dir, json);
-    match conduct(&run_dir, progress) {
+    match conduct(&run_dir, progress, as_root) {
         Ok(status) => status,
         Err(error) => {
             log(&run_dir, &error.to_string());
@@ -80,7 +81,7 @@ fn log(run_dir: &Path, text: &str) {
     }
 }
 
-fn conduct(run_dir: &Path, progress: Progress) -> Result<Status, Error> {
+fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, Error> {
     let path = run_dir.join(store::PLAN);
     let bug = "report this: the front has written it";
     let text = fs::read_to_string(&path)
@@ -96,7 +97,8 @@ fn conduct(run_dir: &Path, progress: Progress) -> Result<Status, Error> {
     let (ending, boot_s) = runtime.block_on(run(&plan, run_dir, progress, began))?;
     // Tasks that wait for answers from dead nodes are not waited for.
     runtime.shutdown_background();
-    let measured = judge::Measured { duration_s: began.elapsed().as_secs_f64(), boot_to_first_ack_s: boot_s };
+    let duration_s = began.elapsed().as_secs_f64();
+    let measured = judge::Measured { duration_s, boot_to_first_ack_s: boot_s, as_root };
     let verdict = judge::judge_run(&plan, run_dir, &measured, interrupted(&ending))?;
     judge::keep_disks(&plan, run_dir, verdict);
     Ok(match (&ending, verdict) {
