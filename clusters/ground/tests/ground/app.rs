@@ -16,7 +16,7 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One request a line: echo X | write FILE sync|no TEXT | read FILE | see | busy
+/// One request a line: echo X | write FILE sync|no TEXT | read FILE | call ADDRESS | see | busy
 fn serve(stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
@@ -27,6 +27,7 @@ fn serve(stream: TcpStream) -> io::Result<()> {
             ["echo", text] => text.to_string(),
             ["write", file, sync, text] => said(write(file, sync == "sync", text).map(|()| "ok".into())),
             ["read", file] => said(fs::read_to_string(file)),
+            ["call", address] => said(call(address)),
             ["see"] => see(),
             ["busy"] => {
                 std::thread::spawn(busy);
@@ -41,6 +42,15 @@ fn serve(stream: TcpStream) -> io::Result<()> {
 
 fn said(result: io::Result<String>) -> String {
     result.unwrap_or_else(|error| error.to_string())
+}
+
+/// A connection to another node's program, a word and its answer.
+fn call(address: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect((address, PORT))?;
+    stream.write_all(b"echo hello\n")?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    Ok(answer.trim_end().to_string())
 }
 
 fn write(file: &str, sync: bool, text: &str) -> io::Result<()> {

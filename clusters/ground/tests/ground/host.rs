@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 type Test = (&'static str, fn(bool));
 
 /// Mostly waiting: all at once.
-const CALM: [Test; 7] = [
+const CALM: [Test; 8] = [
     ("doctor_finds_what_is_there", doctor_finds_what_is_there),
     ("what_the_machine_lacks_is_said", what_the_machine_lacks_is_said),
     (
@@ -30,6 +30,10 @@ const CALM: [Test; 7] = [
     ),
     ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
     ("what_hangs_ends_the_run", what_hangs_ends_the_run),
+    (
+        "a_connection_is_seen_on_its_own_link_only",
+        a_connection_is_seen_on_its_own_link_only,
+    ),
     (
         "under_sudo_files_belong_to_the_caller",
         under_sudo_files_belong_to_the_caller,
@@ -420,6 +424,11 @@ fn what_hangs_ends_the_run(as_user: bool) {
 fn a_folder_outside_tmp_will_do(as_user: bool) {
     let run = Run::below(std::path::Path::new("/var/tmp"), as_user);
     assert_eq!(run.front("checks").end(), (Some(0), "Ok(Exited(0))\n".into()));
+}
+
+fn a_connection_is_seen_on_its_own_link_only(as_user: bool) {
+    let run = Run::new(as_user);
+    assert_eq!(run.front("pairs").end(), (Some(0), "Ok(Exited(0))\n".into()));
 }
 
 fn two_runs_do_not_disturb_each_other(as_user: bool) {

@@ -20,6 +20,7 @@ pub fn run(scenario: &str) -> ExitCode {
     let bench = Bench::new();
     match scenario {
         "checks" => bench.checks(),
+        "pairs" => bench.pairs(),
         "hold" => bench.hold(),
         "polite" => bench.polite(),
         "hang-disk" => bench.hang("ackall-disk"),
@@ -144,6 +145,16 @@ impl Bench {
             _ => self.ground.power_off(&[1], 1).map(drop),
         };
         panic!("the keeper should have ended us: {answer:?}");
+    }
+
+    fn pairs(&self) {
+        let nodes = crate::pairs::NODES.map(|id| {
+            let address = self.add(id);
+            self.ground.power_on(id).unwrap();
+            self.start_app(id);
+            (id, address)
+        });
+        crate::pairs::check(&self.ground, &nodes);
     }
 
     fn checks(&self) {
