@@ -15,6 +15,9 @@ type Entry = (ApiKey, i16, i16);
 #[derive(Debug, Clone, Copy)]
 pub struct Catalogue(&'static [Entry]);
 
+/// The first version of ApiVersions in which a feature's least level may be 0.
+const FIRST_VERSION_WITH_LEVEL_0: i16 = 4;
+
 /// What a broker serves.
 pub const BROKER: Catalogue = Catalogue(&[
     (ApiKey::Produce, 3, 13),
@@ -65,19 +68,24 @@ impl Catalogue {
 
     /// The whole answer: the calls, the features that are supported, and those in force as of an offset of
     /// the metadata log.
-    pub fn answer(self, epoch: i64, levels: &BTreeMap<String, i16>) -> ApiVersionsResponse {
-        let supported = features::SUPPORTED.iter().map(|feature| {
+    pub fn answer(self, version: i16, epoch: i64, levels: &BTreeMap<String, i16>) -> ApiVersionsResponse {
+        // Clients of earlier versions take a least level of 0 for nonsense.
+        let told = |feature: &&features::Feature| feature.least > 0 || version >= FIRST_VERSION_WITH_LEVEL_0;
+        let supported = features::SUPPORTED.iter().filter(told).map(|feature| {
             SupportedFeatureKey::default()
                 .with_name(StrBytes::from_static_str(feature.name))
                 .with_min_version(feature.least)
                 .with_max_version(feature.most)
         });
-        let finalized = levels.iter().filter(|(_, level)| **level > 0).map(|(name, level)| {
-            FinalizedFeatureKey::default()
-                .with_name(StrBytes::from_string(name.clone()))
-                .with_max_version_level(*level)
-                .with_min_version_level(*level)
-        });
+        let finalized = levels
+            .iter()
+            .filter(|(_, level)| **level > 0)
+            .map(|(name, level)| {
+                FinalizedFeatureKey::default()
+                    .with_name(StrBytes::from_string(name.clone()))
+                    .with_max_version_level(*level)
+                    .with_min_version_level(*level)
+            });
         ApiVersionsResponse::default()
             .with_api_keys(self.api_versions())
             .with_supported_features(supported.collect())

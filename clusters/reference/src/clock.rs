@@ -12,7 +12,9 @@ pub struct Clock {
 impl Clock {
     /// Begins now.
     pub fn start() -> Self {
-        Self { began: Instant::now() }
+        Self {
+            began: Instant::now(),
+        }
     }
 
     /// Milliseconds since the beginning.

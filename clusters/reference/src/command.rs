@@ -12,7 +12,11 @@ use crate::{format, node};
 
 /// A node of the reference cluster.
 #[derive(Debug, Parser)]
-#[command(name = "ackall node", bin_name = "ackall node", disable_help_subcommand = true)]
+#[command(
+    name = "ackall node",
+    bin_name = "ackall node",
+    disable_help_subcommand = true
+)]
 struct Command {
     #[command(subcommand)]
     action: Action,
@@ -93,18 +97,31 @@ fn run(action: Action) -> Result<(), Failure> {
 fn properties(json: bool) {
     if json {
         // Serialising constant texts and names cannot fail.
-        println!("{}", serde_json::to_string_pretty(table::PROPERTIES).unwrap_or_default());
+        println!(
+            "{}",
+            serde_json::to_string_pretty(table::PROPERTIES).unwrap_or_default()
+        );
         return;
     }
     for property in table::PROPERTIES {
-        let default = property.default.map_or("no default".to_owned(), |value| format!("default '{value}'"));
-        println!("{} ({:?}, {default})\n    {}", property.name, property.kind, property.doc);
+        let default = property
+            .default
+            .map_or("no default".to_owned(), |value| format!("default '{value}'"));
+        println!(
+            "{} ({:?}, {default})\n    {}",
+            property.name, property.kind, property.doc
+        );
     }
 }
 
 /// clap's words, in three lines.
 fn misuse(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
-    let why = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let why = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned();
     Failure::usage("Cannot run `ackall node`.", why, "See `ackall node --help`.")
 }

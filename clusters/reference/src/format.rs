@@ -25,7 +25,8 @@ pub const BOOTSTRAP_FILE: &str = "bootstrap.checkpoint";
 /// Levels of features, by name.
 pub type Levels = BTreeMap<String, i16>;
 
-const FEATURE_FORM: &str = "Write --feature NAME=LEVEL, for example --feature eligible.leader.replicas.version=1.";
+const FEATURE_FORM: &str =
+    "Write --feature NAME=LEVEL, for example --feature eligible.leader.replicas.version=1.";
 
 /// The levels a cluster begins with: those asked for, and the usual ones of the others.
 ///
@@ -43,7 +44,11 @@ pub fn features(asked: &[String]) -> Result<Levels, Failure> {
             .ok_or_else(|| Failure::usage(&what, "It is not of the form NAME=LEVEL.", FEATURE_FORM))?;
         let feature = features::find(name).ok_or_else(|| {
             let known: Vec<&str> = features::SUPPORTED.iter().map(|feature| feature.name).collect();
-            Failure::usage(&what, format!("There is no feature '{name}'."), format!("There are: {}.", known.join(", ")))
+            Failure::usage(
+                &what,
+                format!("There is no feature '{name}'."),
+                format!("There are: {}.", known.join(", ")),
+            )
         })?;
         let level = level
             .parse::<i16>()
@@ -62,12 +67,21 @@ pub fn features(asked: &[String]) -> Result<Levels, Failure> {
 ///
 /// # Errors
 /// When it is formatted already, unless `ignore_formatted`, or the disk refuses.
-pub fn format(config: &Config, cluster_id: &str, levels: &Levels, ignore_formatted: bool) -> Result<(), Failure> {
+pub fn format(
+    config: &Config,
+    cluster_id: &str,
+    levels: &Levels,
+    ignore_formatted: bool,
+) -> Result<(), Failure> {
     let folder = &config.log_dir;
     let path = folder.join(meta_properties::FILE_NAME);
     let what = format!("Cannot format {}.", folder.display());
     if cluster_id.is_empty() || cluster_id.contains(['\n', '\r']) {
-        return Err(Failure::usage(what, "The cluster's id is empty, or more than a line.", "Name it with --cluster-id ID."));
+        return Err(Failure::usage(
+            what,
+            "The cluster's id is empty, or more than a line.",
+            "Name it with --cluster-id ID.",
+        ));
     }
     if path.exists() {
         if ignore_formatted {
@@ -79,11 +93,22 @@ pub fn format(config: &Config, cluster_id: &str, levels: &Levels, ignore_formatt
             "Use an empty folder, or --ignore-formatted to leave this one as it is.",
         ));
     }
-    write(folder, &path, config.node_id, cluster_id, levels)
-        .map_err(|error| Failure::other(what, error.to_string(), "Free the disk, or name another folder in log.dirs."))
+    write(folder, &path, config.node_id, cluster_id, levels).map_err(|error| {
+        Failure::other(
+            what,
+            error.to_string(),
+            "Free the disk, or name another folder in log.dirs.",
+        )
+    })
 }
 
-fn write(folder: &Path, path: &Path, node_id: i32, cluster_id: &str, levels: &Levels) -> Result<(), StorageError> {
+fn write(
+    folder: &Path,
+    path: &Path,
+    node_id: i32,
+    cluster_id: &str,
+    levels: &Levels,
+) -> Result<(), StorageError> {
     make_durable(folder)?;
     write_bootstrap(&folder.join(BOOTSTRAP_FILE), levels)?;
     // Last: it is what says that the folder is formatted.
@@ -160,7 +185,11 @@ pub fn read_bootstrap(folder: &Path) -> Result<Levels, Failure> {
         let record = record.map_err(|error| failed(error.to_string()))?;
         match Record::decode(record.value.unwrap_or_default()) {
             Ok(Record::FeatureLevel(level)) => drop(levels.insert(level.name, level.level)),
-            Ok(other) => return Err(failed(format!("It holds a record that does not belong there: {other:?}"))),
+            Ok(other) => {
+                return Err(failed(format!(
+                    "It holds a record that does not belong there: {other:?}"
+                )));
+            }
             Err(error) => return Err(failed(error.to_string())),
         }
     }

@@ -32,4 +32,3 @@ mod quorum;
 
 pub use command::main;
 pub use failure::Failure;
-

@@ -1,7 +1,7 @@
 //! A node as a process: its folder checked, its signals heard, its role played.
 
 use storage::meta_properties::{self, MetaProperties};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -26,10 +26,18 @@ pub struct Home {
 impl Home {
     fn read(config: &Config) -> Result<Self, Failure> {
         let path = config.log_dir.join(meta_properties::FILE_NAME);
-        let what = format!("Cannot start node {} in {}.", config.node_id, config.log_dir.display());
+        let what = format!(
+            "Cannot start node {} in {}.",
+            config.node_id,
+            config.log_dir.display()
+        );
         let format_first = "Run `ackall node format --config FILE --cluster-id ID` first.";
         match MetaProperties::read(&path) {
-            Err(error) => Err(Failure::other(what, error.to_string(), "Restore the file, or format an empty folder.")),
+            Err(error) => Err(Failure::other(
+                what,
+                error.to_string(),
+                "Restore the file, or format an empty folder.",
+            )),
             Ok(None) => Err(Failure::other(what, "The folder is not formatted.", format_first)),
             Ok(Some(found)) if found.node_id != config.node_id => Err(Failure::other(
                 what,
@@ -71,6 +79,10 @@ pub fn start(config: Config) -> Result<(), Failure> {
 /// When it cannot start, or its disk refuses.
 pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Failure> {
     let home = Home::read(&config)?;
+    info!(
+        "node {} of cluster {} starts as {:?}",
+        config.node_id, home.cluster_id, config.role
+    );
     match config.role {
         Role::Controller => controller_node::run(config, home, stop).await,
         Role::Broker => broker::run(config, home, stop).await,
@@ -78,7 +90,13 @@ pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Fail
 }
 
 fn signals(stop: watch::Sender<bool>) -> Result<JoinHandle<()>, Failure> {
-    let failed = |error: std::io::Error| Failure::other("Cannot listen for signals.", error.to_string(), "Free descriptors.");
+    let failed = |error: std::io::Error| {
+        Failure::other(
+            "Cannot listen for signals.",
+            error.to_string(),
+            "Free descriptors.",
+        )
+    };
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     Ok(tokio::spawn(async move {
@@ -92,25 +110,67 @@ fn signals(stop: watch::Sender<bool>) -> Result<JoinHandle<()>, Failure> {
     }))
 }
 
-/// Opens the node's listener, and serves it.
-///
-/// # Errors
-/// When the address cannot be had.
-pub async fn listen<E>(config: &Config, catalogue: Catalogue, core: mpsc::UnboundedSender<E>) -> Result<JoinHandle<()>, Failure>
-where
-    E: From<Incoming> + Send + 'static,
-{
-    let address = format!("{}:{}", config.listener.host, config.listener.port);
-    let failed = |error: std::io::Error| {
-        Failure::other(
-            format!("Cannot listen on {address}."),
-            error.to_string(),
-            "Correct listeners, or stop what holds the address.",
-        )
+/// The node's address, held from the start on, so that nobody else has it.
+#[derive(Debug)]
+pub struct Door {
+    socket: TcpSocket,
+    address: String,
+}
+
+impl Door {
+    /// Binds the address. Until [`Door::open`] whoever connects is refused, and knows that nothing was taken.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub fn hold(config: &Config) -> Result<Self, Failure> {
+        let address = format!("{}:{}", config.listener.host, config.listener.port);
+        match bind(config) {
+            Ok(socket) => Ok(Self { socket, address }),
+            Err(error) => Err(not_listening(&address, &error)),
+        }
+    }
+
+    /// Serves whoever connects.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn open<E>(
+        self,
+        catalogue: Catalogue,
+        core: mpsc::UnboundedSender<E>,
+    ) -> Result<JoinHandle<()>, Failure>
+    where
+        E: From<Incoming> + Send + 'static,
+    {
+        let listener = self
+            .socket
+            .listen(BACKLOG)
+            .map_err(|error| not_listening(&self.address, &error))?;
+        info!("listens on {}", self.address);
+        Ok(tokio::spawn(server::serve(listener, catalogue, core)))
+    }
+}
+
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 128;
+
+fn bind(config: &Config) -> std::io::Result<TcpSocket> {
+    let address = config.listener.address()?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
     };
-    let listener = TcpListener::bind(config.listener.address().map_err(failed)?)
-        .await
-        .map_err(failed)?;
-    info!("node {} listens on {address}", config.node_id);
-    Ok(tokio::spawn(server::serve(listener, catalogue, core)))
+    // Connections of the node's last life may linger.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+fn not_listening(address: &str, error: &std::io::Error) -> Failure {
+    Failure::other(
+        format!("Cannot listen on {address}."),
+        error.to_string(),
+        "Correct listeners, or stop what holds the address.",
+    )
 }

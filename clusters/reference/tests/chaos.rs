@@ -29,7 +29,9 @@ impl Dice {
 
 /// The leader of the partition, as some broker sees it.
 fn leader(brokers: &[SocketAddr]) -> Option<Client> {
-    let described = brokers.iter().find_map(|address| Client::connect(*address)?.describe(TOPIC))?;
+    let described = brokers
+        .iter()
+        .find_map(|address| Client::connect(*address)?.describe(TOPIC))?;
     Client::connect(*brokers.get(usize::try_from(described.leader_id.0).ok()?)?)
 }
 
@@ -52,7 +54,11 @@ fn producer(brokers: Vec<SocketAddr>, prefix: &'static str, acked: Acked, stop: 
         match connection.produce(TOPIC, -1, &[&value]) {
             Some(answer) if answer.error_code == 0 => {
                 let before = acked.lock().unwrap().insert(answer.base_offset, value.clone());
-                assert_eq!(before, None, "two records were acknowledged at offset {}", answer.base_offset);
+                assert_eq!(
+                    before, None,
+                    "two records were acknowledged at offset {}",
+                    answer.base_offset
+                );
             }
             _ => {
                 client = None;
@@ -85,7 +91,9 @@ fn run(seed: u64, rounds: usize) {
         let victims: Vec<i32> = if dice.below(3) == 0 {
             vec![100 + dice.below(3) as i32]
         } else {
-            ids.into_iter().filter(|id| *id < 100 && dice.below(2) == 0).collect()
+            ids.into_iter()
+                .filter(|id| *id < 100 && dice.below(2) == 0)
+                .collect()
         };
         let mut log = String::new();
         for id in &victims {
@@ -104,24 +112,28 @@ fn run(seed: u64, rounds: usize) {
         }
         std::thread::sleep(Duration::from_millis(dice.below(900)));
     }
-    let described = until("a whole ISR", || {
+    until("a whole ISR", || {
         let described = Client::connect(brokers[0])?.describe(TOPIC)?;
-        (described.isr_nodes.len() == 3 && described.leader_id.0 >= 0).then_some(described)
+        (described.isr_nodes.len() == 3 && described.leader_id.0 >= 0).then_some(())
     });
     stop.store(true, Ordering::Relaxed);
     for producer in producers {
         producer.join().unwrap();
     }
-    check(&brokers, described.leader_epoch, &acked.lock().unwrap(), seed);
+    check(&brokers, &acked.lock().unwrap(), seed);
 }
 
-fn check(brokers: &[SocketAddr], epoch: i32, acked: &BTreeMap<i64, String>, seed: u64) {
-    let mut client = until("the leader", || leader(brokers));
-    let end = until("the end", || client.latest(TOPIC, epoch)?.ok());
+fn check(brokers: &[SocketAddr], acked: &BTreeMap<i64, String>, seed: u64) {
+    // -1: whichever epoch the leader is in.
+    let (mut client, end) = until("the end", || {
+        let mut client = leader(brokers)?;
+        let end = client.latest(TOPIC, -1)?.ok()?;
+        Some((client, end))
+    });
     let mut log = BTreeMap::new();
     let mut offset = 0;
     while offset < end {
-        let data = client.fetch(TOPIC, offset, epoch, 500).unwrap();
+        let data = client.fetch(TOPIC, offset, -1, 500).unwrap();
         assert_eq!(data.error_code, 0);
         for (at, _, value) in values(&data.records.unwrap_or_default()) {
             log.insert(at, value);

@@ -15,7 +15,8 @@ const FLUSHED: &str = "log.flush.interval.messages=1\nmin.insync.replicas=2";
 /// A partition, as any live broker sees it.
 fn described(cluster: &Cluster) -> Option<DescribeTopicPartitionsResponsePartition> {
     let live = cluster.live_brokers();
-    live.iter().find_map(|id| Client::connect(cluster.address(*id))?.describe(TOPIC))
+    live.iter()
+        .find_map(|id| Client::connect(cluster.address(*id))?.describe(TOPIC))
 }
 
 fn isr(partition: &DescribeTopicPartitionsResponsePartition) -> Vec<i32> {
@@ -25,7 +26,12 @@ fn isr(partition: &DescribeTopicPartitionsResponsePartition) -> Vec<i32> {
 }
 
 fn elr(partition: &DescribeTopicPartitionsResponsePartition) -> Vec<i32> {
-    partition.eligible_leader_replicas.iter().flatten().map(|id| id.0).collect()
+    partition
+        .eligible_leader_replicas
+        .iter()
+        .flatten()
+        .map(|id| id.0)
+        .collect()
 }
 
 fn until_isr(cluster: &Cluster, expected: &[i32]) -> DescribeTopicPartitionsResponsePartition {
@@ -111,7 +117,9 @@ fn the_elr_keeps_those_who_leave_below_min_isr() {
     let (_, leader_id, _) = leader(&cluster);
     let others: Vec<i32> = [0, 1, 2].into_iter().filter(|id| *id != leader_id).collect();
     cluster.kill(others[0]);
-    until("two in sync", || described(&cluster).filter(|partition| isr(partition).len() == 2));
+    until("two in sync", || {
+        described(&cluster).filter(|partition| isr(partition).len() == 2)
+    });
     cluster.kill(others[1]);
     let alone = until("the leader alone", || {
         described(&cluster).filter(|partition| isr(partition) == [leader_id])
@@ -153,7 +161,9 @@ fn the_quorum_outlives_its_leader_and_everyone_at_once() {
     append(&cluster, "a");
     let active = active_controller(&cluster);
     cluster.kill(active);
-    let next = until("another active controller", || Some(active_controller(&cluster)).filter(|id| *id != active));
+    let next = until("another active controller", || {
+        Some(active_controller(&cluster)).filter(|id| *id != active)
+    });
     let (_, leader_id, _) = leader(&cluster);
     cluster.kill(leader_id);
     append(&cluster, "b");
@@ -197,7 +207,11 @@ fn versions_and_features_are_told_and_nonsense_closes_a_connection() {
             .with_client_software_version(StrBytes::from_static_str("1"));
         let answer = client.call(4, &request).unwrap();
         assert_eq!(answer.error_code, 0);
-        let finalized: Vec<_> = answer.finalized_features.iter().map(|feature| feature.name.as_str()).collect();
+        let finalized: Vec<_> = answer
+            .finalized_features
+            .iter()
+            .map(|feature| feature.name.as_str())
+            .collect();
         assert_eq!(finalized, ["metadata.version"]);
         assert_eq!(answer.supported_features.len(), 2);
         // A version from the future: answered in version 0.
@@ -230,18 +244,50 @@ fn what_is_no_batch_is_refused() {
     let good = batch.build(0, -1).unwrap();
     let mut flipped = good.to_vec();
     *flipped.last_mut().unwrap() ^= 1;
-    assert_eq!(client.produce_bytes(TOPIC, 1, flipped.into()).unwrap().error_code, 2, "CORRUPT_MESSAGE");
+    assert_eq!(
+        client.produce_bytes(TOPIC, 1, flipped.into()).unwrap().error_code,
+        2,
+        "CORRUPT_MESSAGE"
+    );
     let mut older = good.to_vec();
     older[16] = 1;
-    assert_eq!(client.produce_bytes(TOPIC, 1, older.into()).unwrap().error_code, 43, "UNSUPPORTED_FOR_MESSAGE_FORMAT");
+    assert_eq!(
+        client.produce_bytes(TOPIC, 1, older.into()).unwrap().error_code,
+        43,
+        "UNSUPPORTED_FOR_MESSAGE_FORMAT"
+    );
     let twice = [good.as_ref(), good.as_ref()].concat();
-    assert_eq!(client.produce_bytes(TOPIC, 1, twice.into()).unwrap().error_code, 87, "INVALID_RECORD");
+    assert_eq!(
+        client.produce_bytes(TOPIC, 1, twice.into()).unwrap().error_code,
+        87,
+        "INVALID_RECORD"
+    );
     let large = "x".repeat(2_000);
-    assert_eq!(client.produce(TOPIC, 1, &[&large]).unwrap().error_code, 10, "MESSAGE_TOO_LARGE");
-    assert_eq!(client.produce(TOPIC, 5, &["x"]).unwrap().error_code, 21, "INVALID_REQUIRED_ACKS");
-    assert_eq!(client.produce("nowhere", 1, &["x"]).unwrap().error_code, 3, "UNKNOWN_TOPIC_OR_PARTITION");
-    assert_eq!(client.fetch(TOPIC, 5, epoch, 0).unwrap().error_code, 1, "OFFSET_OUT_OF_RANGE");
-    assert_eq!(client.fetch(TOPIC, 0, epoch + 1, 0).unwrap().error_code, 75, "UNKNOWN_LEADER_EPOCH");
+    assert_eq!(
+        client.produce(TOPIC, 1, &[&large]).unwrap().error_code,
+        10,
+        "MESSAGE_TOO_LARGE"
+    );
+    assert_eq!(
+        client.produce(TOPIC, 5, &["x"]).unwrap().error_code,
+        21,
+        "INVALID_REQUIRED_ACKS"
+    );
+    assert_eq!(
+        client.produce("nowhere", 1, &["x"]).unwrap().error_code,
+        3,
+        "UNKNOWN_TOPIC_OR_PARTITION"
+    );
+    assert_eq!(
+        client.fetch(TOPIC, 5, epoch, 0).unwrap().error_code,
+        1,
+        "OFFSET_OUT_OF_RANGE"
+    );
+    assert_eq!(
+        client.fetch(TOPIC, 0, epoch + 1, 0).unwrap().error_code,
+        75,
+        "UNKNOWN_LEADER_EPOCH"
+    );
     assert_eq!(client.produce(TOPIC, 1, &["b", "c"]).unwrap().base_offset, 1);
     assert_eq!(read_all(&cluster), ["a", "b", "c"]);
 }

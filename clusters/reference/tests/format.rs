@@ -23,8 +23,13 @@ fn a_folder_is_formatted_once() {
     format::format(&config, "c", &levels, false).unwrap();
     let properties = folder.path().join("a/b/meta.properties");
     let before = std::fs::read_to_string(&properties).unwrap();
-    assert!(before.contains("cluster.id=c") && before.contains("node.id=100"), "{before}");
-    let refused = format::format(&config, "d", &levels, false).unwrap_err().to_string();
+    assert!(
+        before.contains("cluster.id=c") && before.contains("node.id=100"),
+        "{before}"
+    );
+    let refused = format::format(&config, "d", &levels, false)
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("formatted already"), "{refused}");
     assert_eq!(refused.lines().count(), 3);
     format::format(&config, "d", &levels, true).unwrap();
@@ -33,8 +38,16 @@ fn a_folder_is_formatted_once() {
 
 #[test]
 fn features_have_names_and_levels() {
-    assert_eq!(format::features(&[]).unwrap()["eligible.leader.replicas.version"], 1);
-    for bad in ["x", "x=1", "eligible.leader.replicas.version=2", "eligible.leader.replicas.version="] {
+    assert_eq!(
+        format::features(&[]).unwrap()["eligible.leader.replicas.version"],
+        1
+    );
+    for bad in [
+        "x",
+        "x=1",
+        "eligible.leader.replicas.version=2",
+        "eligible.leader.replicas.version=",
+    ] {
         assert!(format::features(&[bad.into()]).is_err(), "{bad}");
     }
 }
@@ -42,8 +55,14 @@ fn features_have_names_and_levels() {
 #[test]
 fn an_unformatted_folder_is_not_started() {
     let folder = Folder::new();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let (_stop, stopped) = tokio::sync::watch::channel(false);
-    let refused = runtime.block_on(node::run(config(&folder), stopped)).unwrap_err().to_string();
+    let refused = runtime
+        .block_on(node::run(config(&folder), stopped))
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("not formatted"), "{refused}");
 }

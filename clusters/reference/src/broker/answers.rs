@@ -11,8 +11,8 @@ use kafka_protocol::messages::metadata_response::{
 };
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, BrokerId, CreateTopicsRequest, CreateTopicsResponse, DescribeClusterRequest,
-    DescribeClusterResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, MetadataRequest,
-    MetadataResponse, TopicName,
+    DescribeClusterResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
+    MetadataRequest, MetadataResponse, TopicName,
 };
 use kafka_protocol::protocol::StrBytes;
 
@@ -36,7 +36,8 @@ impl Broker {
             ApiKey::ApiVersions => {
                 let (_, reply) = incoming.decode::<ApiVersionsRequest>()?;
                 let levels = self.image.features();
-                reply.send(&api::BROKER.answer(self.quorum.last_handed_out(), levels));
+                let version = reply.version();
+                reply.send(&api::BROKER.answer(version, self.quorum.last_handed_out(), levels));
             }
             ApiKey::Metadata => {
                 let (request, reply) = incoming.decode::<MetadataRequest>()?;
@@ -87,7 +88,11 @@ impl Broker {
                 .map(|asked| match (asked.name, asked.topic_id) {
                     (Some(name), _) => match self.image.topic_named(name.as_str()) {
                         Some(topic) => self.topic_metadata(topic),
-                        None => unknown_topic(Some(name), uuid::Uuid::nil(), ResponseError::UnknownTopicOrPartition),
+                        None => unknown_topic(
+                            Some(name),
+                            uuid::Uuid::nil(),
+                            ResponseError::UnknownTopicOrPartition,
+                        ),
                     },
                     (None, id) => match self.image.topic(id) {
                         Some(topic) => self.topic_metadata(topic),
@@ -95,7 +100,11 @@ impl Broker {
                     },
                 })
                 .collect(),
-            _ => self.image.topics().map(|topic| self.topic_metadata(topic)).collect(),
+            _ => self
+                .image
+                .topics()
+                .map(|topic| self.topic_metadata(topic))
+                .collect(),
         };
         let brokers = self.image.unfenced_brokers().filter_map(|(id, broker)| {
             let endpoint = broker.endpoint.as_ref()?;
@@ -138,7 +147,13 @@ impl Broker {
 
     fn offline(&self, state: &PartitionState) -> Vec<BrokerId> {
         let fenced = |id: &&i32| self.image.broker(**id).is_none_or(|broker| broker.fenced);
-        state.replicas.iter().filter(fenced).copied().map(BrokerId).collect()
+        state
+            .replicas
+            .iter()
+            .filter(fenced)
+            .copied()
+            .map(BrokerId)
+            .collect()
     }
 
     fn cluster_answer(&self, request: &DescribeClusterRequest) -> DescribeClusterResponse {
@@ -168,11 +183,17 @@ impl Broker {
 
     /// Topics in the order of their names, from the cursor on, as many partitions as may be.
     fn describe_topics(&self, request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
-        let limit = usize::try_from(request.response_partition_limit).unwrap_or(0).clamp(1, MAX_PARTITIONS);
+        let limit = usize::try_from(request.response_partition_limit)
+            .unwrap_or(0)
+            .clamp(1, MAX_PARTITIONS);
         let mut names: Vec<String> = if request.topics.is_empty() {
             self.image.topics().map(|topic| topic.name.clone()).collect()
         } else {
-            request.topics.iter().map(|topic| topic.name.to_string()).collect()
+            request
+                .topics
+                .iter()
+                .map(|topic| topic.name.to_string())
+                .collect()
         };
         names.sort();
         names.dedup();
@@ -194,7 +215,11 @@ impl Broker {
                 continue;
             };
             let mut rest = topic.partitions.range(first..);
-            let partitions: Vec<_> = rest.by_ref().take(room).map(|(index, state)| self.describe(*index, state)).collect();
+            let partitions: Vec<_> = rest
+                .by_ref()
+                .take(room)
+                .map(|(index, state)| self.describe(*index, state))
+                .collect();
             room -= partitions.len();
             if !partitions.is_empty() || topic.partitions.is_empty() {
                 answer.topics.push(

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use replication::{Replica, Settings, Transition};
 use storage::{Log, LogConfig, StorageError, offsets, partition_metadata};
 
+use super::Broker;
 use super::checkpoint::Checkpoint;
 use super::partition::{Key, Partition};
-use super::Broker;
 use crate::config::Config;
 use crate::diary::{info, warning};
 use crate::quorum::{Fatal, METADATA_FOLDER};
@@ -38,7 +38,11 @@ pub fn find_logs(config: &Config) -> Result<(BTreeMap<Key, FoundLog>, Checkpoint
         };
         // A folder whose file was not written yet holds no record that counts: it is made again.
         let Ok(Some(topic_id)) = partition_metadata::read(&folder.join(partition_metadata::FILE_NAME)) else {
-            warning!("{} has no readable {}, and is left alone", folder.display(), partition_metadata::FILE_NAME);
+            warning!(
+                "{} has no readable {}, and is left alone",
+                folder.display(),
+                partition_metadata::FILE_NAME
+            );
             continue;
         };
         let log = open_log(&folder, config)?;
@@ -49,7 +53,10 @@ pub fn find_logs(config: &Config) -> Result<(BTreeMap<Key, FoundLog>, Checkpoint
 
 fn folders(log_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(log_dir).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     folders
 }
@@ -134,7 +141,10 @@ impl Broker {
                 start_offset,
                 effects,
             } => {
-                info!("{name}: leader of epoch {leader_epoch} from offset {start_offset}, ISR {:?}", metadata.isr);
+                info!(
+                    "{name}: leader of epoch {leader_epoch} from offset {start_offset}, ISR {:?}",
+                    metadata.isr
+                );
                 self.effects(key, effects);
             }
             Transition::BecameFollower { leader, leader_epoch } => match leader {
@@ -153,7 +163,8 @@ impl Broker {
             .unwrap_or(self.config.min_insync_replicas);
         Settings {
             min_insync_replicas: usize::try_from(min_insync_replicas).unwrap_or(1),
-            replica_lag_time_max_ms: u64::try_from(self.config.replica_lag_time_max.as_millis()).unwrap_or(u64::MAX),
+            replica_lag_time_max_ms: u64::try_from(self.config.replica_lag_time_max.as_millis())
+                .unwrap_or(u64::MAX),
         }
     }
 
@@ -190,8 +201,15 @@ impl Broker {
             .collect();
         for other in older {
             self.found.remove(&other);
-            let aside = self.config.log_dir.join(format!("{topic}-{}.{}-stray", key.1, other.0.simple()));
-            warning!("{} belongs to another topic of that name, and is moved to {}", folder.display(), aside.display());
+            let aside = self
+                .config
+                .log_dir
+                .join(format!("{topic}-{}.{}-stray", key.1, other.0.simple()));
+            warning!(
+                "{} belongs to another topic of that name, and is moved to {}",
+                folder.display(),
+                aside.display()
+            );
             fs::rename(&folder, &aside).map_err(|source| StorageError::Io {
                 tried: "move aside",
                 path: folder.clone(),

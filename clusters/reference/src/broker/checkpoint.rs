@@ -21,7 +21,11 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The file as it was found.
     pub fn new(path: PathBuf, written: Offsets) -> Self {
-        Self { path, written, next: 0 }
+        Self {
+            path,
+            written,
+            next: 0,
+        }
     }
 
     /// What it says.
@@ -50,7 +54,10 @@ impl Broker {
         // What was found and not heard of yet keeps its mark.
         let mut marks = self.checkpoint.written.clone();
         for (key, partition) in &self.partitions {
-            marks.insert((partition.topic.clone(), key.1), partition.replica.high_watermark());
+            marks.insert(
+                (partition.topic.clone(), key.1),
+                partition.replica.high_watermark(),
+            );
         }
         if marks != self.checkpoint.written {
             offsets::write(&self.checkpoint.path, &marks)?;

@@ -140,7 +140,9 @@ impl Broker {
             topics: self.wanted(&request, follower, reply.version()),
             reply,
             min_bytes: usize::try_from(request.min_bytes).unwrap_or(0),
-            max_bytes: usize::try_from(request.max_bytes).unwrap_or(0).min(MAX_ANSWER_BYTES),
+            max_bytes: usize::try_from(request.max_bytes)
+                .unwrap_or(0)
+                .min(MAX_ANSWER_BYTES),
             deadline: self.clock.ms() + wait,
         };
         if follower.is_some() {
@@ -231,7 +233,12 @@ impl Broker {
         Ok(attempt)
     }
 
-    fn partition_data(&self, wanted: &Wanted, room: usize, first: bool) -> Result<PartitionData, StorageError> {
+    fn partition_data(
+        &self,
+        wanted: &Wanted,
+        room: usize,
+        first: bool,
+    ) -> Result<PartitionData, StorageError> {
         let data = PartitionData::default()
             .with_partition_index(wanted.index)
             .with_high_watermark(-1)
@@ -257,7 +264,11 @@ impl Broker {
         match check {
             FetchCheck::Refused(refusal) => {
                 let error = refusal_error(refusal);
-                let data = if error == ResponseError::OffsetOutOfRange { data } else { self.with_leader(data, key) };
+                let data = if error == ResponseError::OffsetOutOfRange {
+                    data
+                } else {
+                    self.with_leader(data, key)
+                };
                 Ok(data.with_error_code(error.code()))
             }
             FetchCheck::Diverging(end) => Ok(data.with_diverging_epoch(
@@ -318,7 +329,8 @@ impl Broker {
 
 impl Parked {
     fn answer(self, attempt: Attempt) {
-        self.reply.send(&FetchResponse::default().with_responses(attempt.topics));
+        self.reply
+            .send(&FetchResponse::default().with_responses(attempt.topics));
     }
 }
 
@@ -335,7 +347,10 @@ fn follower(request: &FetchRequest, version: i16) -> Option<FollowerId> {
     } else {
         (request.replica_id.0, -1)
     };
-    (replica >= 0).then_some(FollowerId { replica, broker_epoch })
+    (replica >= 0).then_some(FollowerId {
+        replica,
+        broker_epoch,
+    })
 }
 
 /// The protocol's error of a refusal.

@@ -108,7 +108,9 @@ impl Image {
         if batch.is_control {
             return Ok(());
         }
-        let place = |error: &dyn std::fmt::Display| format!("the metadata batch at offset {}: {error}", batch.base_offset);
+        let place = |error: &dyn std::fmt::Display| {
+            format!("the metadata batch at offset {}: {error}", batch.base_offset)
+        };
         for record in Records::of(&batch.bytes).map_err(|error| place(&error))? {
             let record = record.map_err(|error| place(&error))?;
             let decoded = Record::decode(record.value.unwrap_or_default()).map_err(|error| place(&error))?;
@@ -119,11 +121,19 @@ impl Image {
 
     fn apply_record(&mut self, record: Record, changed: &mut BTreeSet<Key>) {
         match record {
-            Record::RegisterBroker(record) => self.register(record),
+            // Who may be in an ISR matters to every leader's high watermark.
+            Record::RegisterBroker(record) => {
+                self.register(record);
+                changed.extend(self.partition_keys());
+            }
             Record::UnregisterBroker(record) => {
                 self.brokers.remove(&record.broker_id);
+                changed.extend(self.partition_keys());
             }
-            Record::BrokerRegistrationChange(record) => self.change_registration(&record),
+            Record::BrokerRegistrationChange(record) => {
+                self.change_registration(&record);
+                changed.extend(self.partition_keys());
+            }
             Record::Topic(record) => self.add_topic(record),
             Record::RemoveTopic(id) => {
                 if let Some(topic) = self.topics.remove(&id) {
@@ -240,7 +250,10 @@ impl Image {
     }
 
     fn clear_elr(&mut self, name: &str, changed: &mut BTreeSet<Key>) {
-        let topics = self.topics.values_mut().filter(|topic| name.is_empty() || topic.name == name);
+        let topics = self
+            .topics
+            .values_mut()
+            .filter(|topic| name.is_empty() || topic.name == name);
         for topic in topics {
             for (index, state) in &mut topic.partitions {
                 if !state.elr.is_empty() || !state.last_known_elr.is_empty() {
@@ -262,7 +275,11 @@ impl Image {
     pub fn partition_keys(&self) -> BTreeSet<Key> {
         let keys = |topic: &Topic| {
             let id = topic.id;
-            topic.partitions.keys().map(move |index| (id, *index)).collect::<Vec<_>>()
+            topic
+                .partitions
+                .keys()
+                .map(move |index| (id, *index))
+                .collect::<Vec<_>>()
         };
         self.topics.values().flat_map(keys).collect()
     }

@@ -57,7 +57,10 @@ impl Broker {
         let proposals = std::mem::take(&mut self.isr_sender.queue);
         self.isr_sender.in_flight = true;
         let request = self.alter_partition(&proposals);
-        self.ask(controller, VERSION, request, move |answer| Event::IsrAnswered { proposals, answer });
+        self.ask(controller, VERSION, request, move |answer| Event::IsrAnswered {
+            proposals,
+            answer,
+        });
     }
 
     fn alter_partition(&self, proposals: &Proposals) -> AlterPartitionRequest {
@@ -109,7 +112,9 @@ type Answer = Result<AlteredIsr, AlterIsrError>;
 /// The answer for each partition; none where the request as a whole failed, which is tried again.
 fn by_partition(answer: Option<AlterPartitionResponse>) -> BTreeMap<Key, Answer> {
     let mut answers = BTreeMap::new();
-    let topics = answer.filter(|answer| answer.error_code == 0).map(|answer| answer.topics);
+    let topics = answer
+        .filter(|answer| answer.error_code == 0)
+        .map(|answer| answer.topics);
     for topic in topics.into_iter().flatten() {
         for partition in topic.partitions {
             let answer = match partition.error_code.err() {

@@ -9,7 +9,8 @@ use kafka_protocol::ResponseError;
 use kafka_protocol::error::ParseResponseErrorCode;
 use kafka_protocol::messages::broker_registration_request::{Feature, Listener};
 use kafka_protocol::messages::{
-    BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerId, BrokerRegistrationRequest, BrokerRegistrationResponse,
+    BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerId, BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
 };
 use kafka_protocol::protocol::StrBytes;
 use std::path::Path;
@@ -239,7 +240,11 @@ impl Broker {
             interval.min(SHUTDOWN_POLL_MS)
         } else {
             // A fenced broker has nothing else to do than to become unfenced.
-            if self.registration.fenced { interval.min(RETRY_MS) } else { interval }
+            if self.registration.fenced {
+                interval.min(RETRY_MS)
+            } else {
+                interval
+            }
         };
         self.registration.not_before = now.saturating_add(pause);
     }

@@ -2,9 +2,13 @@
 
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::list_offsets_request::ListOffsetsPartition;
-use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
+use kafka_protocol::messages::list_offsets_response::{
+    ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
+};
 use kafka_protocol::messages::offset_for_leader_epoch_request::OffsetForLeaderPartition;
-use kafka_protocol::messages::offset_for_leader_epoch_response::{EpochEndOffset, OffsetForLeaderTopicResult};
+use kafka_protocol::messages::offset_for_leader_epoch_response::{
+    EpochEndOffset, OffsetForLeaderTopicResult,
+};
 use kafka_protocol::messages::{
     ListOffsetsRequest, ListOffsetsResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
 };
@@ -66,7 +70,8 @@ impl Broker {
             Ok(partition) => partition,
             Err(error) => return Ok(Err(error)),
         };
-        if let Err(refusal) = replication::fetch::check_leader_epoch(epoch, partition.replica.leader_epoch()) {
+        if let Err(refusal) = replication::fetch::check_leader_epoch(epoch, partition.replica.leader_epoch())
+        {
             return Ok(Err(refusal_error(refusal)));
         }
         let Some(leader) = partition.replica.leader() else {
@@ -75,7 +80,9 @@ impl Broker {
         let bound = if from_replica {
             Ok(partition.log.end_offset())
         } else {
-            leader.latest_offset().map_err(|_| ResponseError::OffsetNotAvailable)
+            leader
+                .latest_offset()
+                .map_err(|_| ResponseError::OffsetNotAvailable)
         };
         let log = &partition.log;
         Ok(match asked.timestamp {
@@ -122,7 +129,9 @@ impl Broker {
             Err(error) => return response.with_error_code(error.code()),
         };
         let current = (asked.current_leader_epoch >= 0).then_some(asked.current_leader_epoch);
-        if let Err(refusal) = replication::fetch::check_leader_epoch(current, partition.replica.leader_epoch()) {
+        if let Err(refusal) =
+            replication::fetch::check_leader_epoch(current, partition.replica.leader_epoch())
+        {
             return response.with_error_code(refusal_error(refusal).code());
         }
         match partition.view().end_offset_for(asked.leader_epoch) {
@@ -135,7 +144,9 @@ impl Broker {
 }
 
 fn by_timestamp(log: &storage::Log, timestamp: i64, bound: i64) -> Result<Found, StorageError> {
-    let found = log.offset_for_timestamp(timestamp)?.filter(|(offset, _)| *offset < bound);
+    let found = log
+        .offset_for_timestamp(timestamp)?
+        .filter(|(offset, _)| *offset < bound);
     Ok(match found {
         Some((offset, timestamp)) => Found {
             offset,

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use kafka_protocol::messages::{
-    AlterPartitionResponse, ApiKey, BrokerHeartbeatResponse, BrokerRegistrationResponse, FetchRequest, FetchResponse,
-    ListOffsetsRequest, ListOffsetsResponse, OffsetForLeaderEpochRequest, ProduceRequest,
+    AlterPartitionResponse, ApiKey, BrokerHeartbeatResponse, BrokerRegistrationResponse, FetchRequest,
+    FetchResponse, ListOffsetsRequest, ListOffsetsResponse, OffsetForLeaderEpochRequest, ProduceRequest,
 };
 use kafka_protocol::protocol::Request;
 use replication::{Effects, FetchPlan};
@@ -34,7 +34,7 @@ use crate::failure::Failure;
 use crate::net::frame::FrameError;
 use crate::net::peers::Peers;
 use crate::net::server::{Incoming, Reply};
-use crate::node::Home;
+use crate::node::{Door, Home};
 use crate::quorum::{self, Fatal, Identity, Quorum};
 use checkpoint::Checkpoint;
 use fetch::Fetches;
@@ -117,13 +117,30 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
     let (events, mut inbox) = mpsc::unbounded_channel();
     let (answers, mut quorum_inbox) = mpsc::unbounded_channel();
     let clock = Clock::start();
-    let server = crate::node::listen(&config, crate::api::BROKER, events.clone()).await?;
-    let mut broker = Broker::open(config, home, events, answers, clock)?;
-    let ended = broker.main_loop(&mut inbox, &mut quorum_inbox, &mut stop).await;
+    let door = Door::hold(&config)?;
+    let mut broker = Broker::open(config, home, events.clone(), answers, clock)?;
+    broker
+        .main_loop(&mut inbox, &mut quorum_inbox, &mut stop, Goal::Active)
+        .await
+        .map_err(|error| disk_failure(&error))?;
+    // Clients are served only now: older metadata would send them astray.
+    let server = door.open(crate::api::BROKER, events)?;
+    let ended = broker
+        .main_loop(&mut inbox, &mut quorum_inbox, &mut stop, Goal::Over)
+        .await;
     server.abort();
     ended
         .and_then(|()| broker.close())
         .map_err(|error| disk_failure(&error))
+}
+
+/// How far a broker runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// Until it applies metadata to its partitions, or is over.
+    Active,
+    /// Until it has been told to stop, and may.
+    Over,
 }
 
 fn disk_failure(error: &Fatal) -> Failure {
@@ -149,7 +166,8 @@ impl Broker {
             node_id: config.node_id,
             directory_id: home.directory_id,
         };
-        let previous_epoch = lifecycle::take_marker(&config.log_dir).map_err(|error| disk_failure(&error.into()))?;
+        let previous_epoch =
+            lifecycle::take_marker(&config.log_dir).map_err(|error| disk_failure(&error.into()))?;
         let (found, checkpoint) = apply::find_logs(&config).map_err(|error| disk_failure(&error.into()))?;
         let quorum = Quorum::start(&config, identity, peers.clone(), answers, clock)?;
         Ok(Self {
@@ -180,9 +198,10 @@ impl Broker {
         inbox: &mut mpsc::UnboundedReceiver<Event>,
         quorum_inbox: &mut mpsc::UnboundedReceiver<quorum::Answer>,
         stop: &mut watch::Receiver<bool>,
+        goal: Goal,
     ) -> Result<(), Fatal> {
         self.settle()?;
-        while !self.registration.is_over(self.clock.ms()) {
+        while !self.reached(goal) {
             let wake = tokio::time::Instant::from_std(self.clock.at(self.next_deadline()));
             tokio::select! {
                 // The sender is held by `self`.
@@ -209,6 +228,11 @@ impl Broker {
         Ok(())
     }
 
+    fn reached(&self, goal: Goal) -> bool {
+        let active = goal == Goal::Active && self.active;
+        active || self.registration.is_over(self.clock.ms())
+    }
+
     fn next_deadline(&self) -> u64 {
         [
             self.quorum.next_deadline(),
@@ -229,7 +253,11 @@ impl Broker {
     fn handle(&mut self, event: Event) -> Result<(), Fatal> {
         match event {
             Event::Request(incoming) => self.request(incoming),
-            Event::Fetched { leader, plans, answer } => Ok(self.fetched(leader, plans, answer)?),
+            Event::Fetched {
+                leader,
+                plans,
+                answer,
+            } => Ok(self.fetched(leader, plans, answer)?),
             Event::Ranged { key, plan, answer } => Ok(self.ranged(key, &plan, answer)?),
             Event::IsrAnswered { proposals, answer } => {
                 self.isr_answered(proposals, answer);

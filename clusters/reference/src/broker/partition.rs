@@ -129,7 +129,10 @@ impl Partition {
         let now = self.now(ms, brokers);
         let transition = self.replica.metadata(state, &View(&self.log), now);
         match &transition {
-            Transition::BecameLeader { leader_epoch, .. } => self.log.assign_epoch(*leader_epoch)?,
+            Transition::BecameLeader { leader_epoch, .. } => {
+                self.fetching = Fetching::Ready;
+                self.log.assign_epoch(*leader_epoch)?;
+            }
             Transition::BecameFollower { .. } => self.fetching = Fetching::Ready,
             Transition::Stale | Transition::Updated(_) => {}
         }
@@ -146,7 +149,12 @@ impl Partition {
     }
 
     /// A follower fetched, validly.
-    pub fn fetched(&mut self, fetch: &replication::FollowerFetch, ms: u64, brokers: &impl Brokers) -> Effects {
+    pub fn fetched(
+        &mut self,
+        fetch: &replication::FollowerFetch,
+        ms: u64,
+        brokers: &impl Brokers,
+    ) -> Effects {
         let now = self.now(ms, brokers);
         match self.replica.leader_mut() {
             Some(leader) => leader.fetched(fetch, now),
@@ -179,7 +187,13 @@ impl Partition {
     }
 
     /// Reads whole batches below `bound`, from `offset` on.
-    pub fn read(&self, offset: i64, bound: i64, max_bytes: usize, at_least_one: bool) -> Result<Bytes, StorageError> {
+    pub fn read(
+        &self,
+        offset: i64,
+        bound: i64,
+        max_bytes: usize,
+        at_least_one: bool,
+    ) -> Result<Bytes, StorageError> {
         let limit = ReadLimit {
             max_bytes,
             at_least_one,
@@ -195,7 +209,12 @@ impl Partition {
 
     /// Appends what a leader sent, and syncs it if that is due: the next fetch tells the leader that this
     /// replica has it.
-    pub fn append_as_follower(&mut self, batches: &[u8], leader_high_watermark: i64, leader_start: i64) -> Result<(), StorageError> {
+    pub fn append_as_follower(
+        &mut self,
+        batches: &[u8],
+        leader_high_watermark: i64,
+        leader_start: i64,
+    ) -> Result<(), StorageError> {
         if !batches.is_empty() {
             let _: Appended = self.log.append_as_follower(batches)?;
             self.flush()?;

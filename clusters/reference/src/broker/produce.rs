@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::produce_response::{LeaderIdAndEpoch, PartitionProduceResponse, TopicProduceResponse};
+use kafka_protocol::messages::produce_response::{
+    LeaderIdAndEpoch, PartitionProduceResponse, TopicProduceResponse,
+};
 use kafka_protocol::messages::{BrokerId, ProduceRequest, ProduceResponse, TopicName};
 use kafka_protocol::protocol::StrBytes;
 use replication::Completion;
@@ -91,7 +93,10 @@ impl Produces {
     }
 
     fn finish_if_complete(&mut self, request: u64) {
-        if self.pending.get(&request).is_some_and(|pending| pending.outstanding == 0)
+        if self
+            .pending
+            .get(&request)
+            .is_some_and(|pending| pending.outstanding == 0)
             && let Some(pending) = self.pending.remove(&request)
         {
             pending.answer();
@@ -119,12 +124,18 @@ impl Pending {
         if self.acks == Acks::None {
             // acks=0 has no answer; an error is told by closing the connection.
             let fine = |response: &PartitionProduceResponse| response.error_code == 0;
-            if self.topics.iter().flat_map(|topic| &topic.partition_responses).all(fine) {
+            if self
+                .topics
+                .iter()
+                .flat_map(|topic| &topic.partition_responses)
+                .all(fine)
+            {
                 self.reply.nothing();
             }
             return;
         }
-        self.reply.send(&ProduceResponse::default().with_responses(self.topics));
+        self.reply
+            .send(&ProduceResponse::default().with_responses(self.topics));
     }
 }
 
@@ -165,7 +176,15 @@ impl Broker {
                 match appended {
                     Ok(waiting) => {
                         pending.outstanding += 1;
-                        self.wait(Waiting { request: id, slot, ..waiting }, topic_id, data.index);
+                        self.wait(
+                            Waiting {
+                                request: id,
+                                slot,
+                                ..waiting
+                            },
+                            topic_id,
+                            data.index,
+                        );
                     }
                     Err(refusal) => {
                         response.error_code = refusal.error.code();
@@ -191,7 +210,11 @@ impl Broker {
     pub fn topic_id(&self, by_id: bool, id: Uuid, name: &TopicName) -> Result<Uuid, ResponseError> {
         if by_id {
             let known = self.image.topic(id).is_some();
-            return if known { Ok(id) } else { Err(ResponseError::UnknownTopicId) };
+            return if known {
+                Ok(id)
+            } else {
+                Err(ResponseError::UnknownTopicId)
+            };
         }
         self.image
             .topic_named(name.as_str())
@@ -208,7 +231,12 @@ impl Broker {
         }
     }
 
-    fn append(&mut self, key: Key, acks: Acks, records: Option<Bytes>) -> Result<Result<Waiting, Refused>, StorageError> {
+    fn append(
+        &mut self,
+        key: Key,
+        acks: Acks,
+        records: Option<Bytes>,
+    ) -> Result<Result<Waiting, Refused>, StorageError> {
         let max_bytes = self.config.message_max_bytes;
         let partition = match self.leading(key) {
             Ok(partition) => partition,
@@ -247,7 +275,13 @@ impl Broker {
         }
     }
 
-    fn name_leader(&self, response: &mut PartitionProduceResponse, error: ResponseError, topic: Result<Uuid, ResponseError>, index: i32) {
+    fn name_leader(
+        &self,
+        response: &mut PartitionProduceResponse,
+        error: ResponseError,
+        topic: Result<Uuid, ResponseError>,
+        index: i32,
+    ) {
         if error == ResponseError::NotLeaderOrFollower
             && let Ok(topic) = topic
             && let Some(state) = self.image.partition((topic, index))
@@ -267,7 +301,10 @@ impl Broker {
         let (counted_end, log_start) = (partition.counted_end(), partition.log.start_offset());
         let replica = &partition.replica;
         partition.waiting.retain(|waiting| {
-            let error = match replica.leader().filter(|leader| leader.leader_epoch() == waiting.leader_epoch) {
+            let error = match replica
+                .leader()
+                .filter(|leader| leader.leader_epoch() == waiting.leader_epoch)
+            {
                 None => Some(ResponseError::NotLeaderOrFollower.code()),
                 Some(_) if waiting.acks != Acks::All => (counted_end >= waiting.required_offset).then_some(0),
                 Some(leader) => match leader.completion(waiting.required_offset) {
@@ -284,7 +321,11 @@ impl Broker {
         for (waiting, error) in settled {
             let outcome = Outcome {
                 error,
-                base_offset: if error == 0 { waiting.base_offset } else { NO_OFFSET },
+                base_offset: if error == 0 {
+                    waiting.base_offset
+                } else {
+                    NO_OFFSET
+                },
                 log_start,
             };
             self.produces.settle(waiting.request, waiting.slot, outcome);
@@ -333,7 +374,9 @@ fn validate(records: &[u8], max_bytes: usize) -> Result<(), Refused> {
         return Err(invalid("clients write no control records"));
     }
     if header.attributes.is_transactional() || header.has_producer() {
-        return Err(invalid("idempotent and transactional producers are not supported"));
+        return Err(invalid(
+            "idempotent and transactional producers are not supported",
+        ));
     }
     if header.record_count < 1 || header.last_offset_delta != header.record_count - 1 {
         return Err(invalid("offsets inside the batch are not those of its records"));

@@ -11,7 +11,9 @@ use kafka_protocol::error::ParseResponseErrorCode;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic, ReplicaState};
 use kafka_protocol::messages::fetch_response::PartitionData;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
-use kafka_protocol::messages::{BrokerId, FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse, TopicName};
+use kafka_protocol::messages::{
+    BrokerId, FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse, TopicName,
+};
 use kafka_protocol::protocol::StrBytes;
 use replication::{BatchSummary, EpochEnd, FetchAnswer, FetchError, FetchPlan, IgnoreReason, Step};
 use storage::{BatchHeader, StorageError};
@@ -68,24 +70,33 @@ impl Broker {
 
     fn fetch_from(&mut self, leader: i32, plans: Plans) {
         let in_flight = self.fetchers.in_flight.entry(leader).or_default();
-        if *in_flight >= MAX_REQUESTS_A_LEADER {
+        let address = self.image.broker(leader).and_then(|broker| broker.address);
+        let (Some(address), true) = (address, *in_flight < MAX_REQUESTS_A_LEADER) else {
+            // Its registration is on its way to us, or one of the requests will end soon.
+            for (key, plan) in &plans {
+                self.back_off(*key, plan);
+            }
             return;
-        }
-        let Some(address) = self.image.broker(leader).and_then(|broker| broker.address) else {
-            return; // its registration is on its way to us
         };
         *in_flight += 1;
         for key in plans.keys() {
             self.set_fetching(*key, Fetching::InFlight);
         }
         let request = self.fetch_request(&plans);
-        self.ask(address, FETCH_VERSION, request, move |answer| Event::Fetched { leader, plans, answer });
+        self.ask(address, FETCH_VERSION, request, move |answer| Event::Fetched {
+            leader,
+            plans,
+            answer,
+        });
     }
 
     fn fetch_request(&self, plans: &Plans) -> FetchRequest {
         let mut topics: BTreeMap<uuid::Uuid, FetchTopic> = BTreeMap::new();
         for ((topic, index), plan) in plans {
-            let log_start = self.partitions.get(&(*topic, *index)).map_or(0, |partition| partition.log.start_offset());
+            let log_start = self
+                .partitions
+                .get(&(*topic, *index))
+                .map_or(0, |partition| partition.log.start_offset());
             let partition = FetchPartition::default()
                 .with_partition(*index)
                 .with_current_leader_epoch(plan.current_leader_epoch)
@@ -119,12 +130,21 @@ impl Broker {
     }
 
     /// A fetch ended.
-    pub fn fetched(&mut self, leader: i32, plans: Plans, answer: Option<FetchResponse>) -> Result<(), StorageError> {
+    pub fn fetched(
+        &mut self,
+        leader: i32,
+        plans: Plans,
+        answer: Option<FetchResponse>,
+    ) -> Result<(), StorageError> {
         if let Some(in_flight) = self.fetchers.in_flight.get_mut(&leader) {
             *in_flight = in_flight.saturating_sub(1);
         }
         let mut answers: BTreeMap<Key, PartitionData> = BTreeMap::new();
-        for topic in answer.into_iter().filter(|answer| answer.error_code == 0).flat_map(|answer| answer.responses) {
+        for topic in answer
+            .into_iter()
+            .filter(|answer| answer.error_code == 0)
+            .flat_map(|answer| answer.responses)
+        {
             for data in topic.partitions {
                 answers.insert((topic.topic_id, data.partition_index), data);
             }
@@ -140,7 +160,11 @@ impl Broker {
 
     fn take_answer(&mut self, key: Key, plan: &FetchPlan, data: &PartitionData) -> Result<(), StorageError> {
         let answer = fetch_answer(data);
-        let Some(step) = self.partitions.get(&key).and_then(|partition| partition.answer(plan, &answer)) else {
+        let Some(step) = self
+            .partitions
+            .get(&key)
+            .and_then(|partition| partition.answer(plan, &answer))
+        else {
             return Ok(()); // it leads by now, or is gone
         };
         let records = data.records.clone().unwrap_or_default();
@@ -154,18 +178,35 @@ impl Broker {
                 batches,
                 leader_high_watermark,
                 leader_log_start,
-            } => return self.append_fetched(key, plan, prefix(records, batches), leader_high_watermark, leader_log_start),
+            } => {
+                return self.append_fetched(
+                    key,
+                    plan,
+                    prefix(records, batches),
+                    leader_high_watermark,
+                    leader_log_start,
+                );
+            }
             Step::Truncate { to } => {
                 if let Some(partition) = self.partitions.get_mut(&key) {
                     let end = partition.log.end_offset();
-                    info!("{}-{} is cut from {end} to {to}, where it departs from its leader {}", partition.topic, key.1, plan.leader);
+                    // Otherwise only epochs without a record go.
+                    if to < end {
+                        info!(
+                            "{}-{} is cut from {end} to {to}, where it departs from its leader {}",
+                            partition.topic, key.1, plan.leader
+                        );
+                    }
                     partition.truncate(to)?;
                 }
                 self.set_fetching_of(key, plan, Fetching::Ready);
             }
             Step::Reset { to } => {
                 if let Some(partition) = self.partitions.get_mut(&key) {
-                    info!("{}-{} begins anew at {to}, the start of its leader {}", partition.topic, key.1, plan.leader);
+                    info!(
+                        "{}-{} begins anew at {to}, the start of its leader {}",
+                        partition.topic, key.1, plan.leader
+                    );
                     partition.reset(to)?;
                 }
                 self.set_fetching_of(key, plan, Fetching::Ready);
@@ -182,14 +223,25 @@ impl Broker {
         Ok(())
     }
 
-    fn append_fetched(&mut self, key: Key, plan: &FetchPlan, records: &[u8], high_watermark: i64, log_start: i64) -> Result<(), StorageError> {
+    fn append_fetched(
+        &mut self,
+        key: Key,
+        plan: &FetchPlan,
+        records: &[u8],
+        high_watermark: i64,
+        log_start: i64,
+    ) -> Result<(), StorageError> {
         let Some(partition) = self.partitions.get_mut(&key) else {
             return Ok(());
         };
         match partition.append_as_follower(records, high_watermark, log_start) {
             Ok(()) => self.set_fetching_of(key, plan, Fetching::Ready),
             // What the leader sent is wrong, not the disk.
-            Err(error @ (StorageError::Batch { .. } | StorageError::NotContiguous { .. } | StorageError::EpochWentBack { .. })) => {
+            Err(
+                error @ (StorageError::Batch { .. }
+                | StorageError::NotContiguous { .. }
+                | StorageError::EpochWentBack { .. }),
+            ) => {
                 warning!("{error}");
                 self.back_off(key, plan);
             }
@@ -233,11 +285,18 @@ impl Broker {
             .with_replica_id(BrokerId(self.config.node_id))
             .with_topics(topics.into());
         let plan = *plan;
-        self.ask(address, LIST_OFFSETS_VERSION, request, move |answer| Event::Ranged { key, plan, answer });
+        self.ask(address, LIST_OFFSETS_VERSION, request, move |answer| {
+            Event::Ranged { key, plan, answer }
+        });
     }
 
     /// The leader said where its log starts and ends.
-    pub fn ranged(&mut self, key: Key, plan: &FetchPlan, answer: Option<ListOffsetsResponse>) -> Result<(), StorageError> {
+    pub fn ranged(
+        &mut self,
+        key: Key,
+        plan: &FetchPlan,
+        answer: Option<ListOffsetsResponse>,
+    ) -> Result<(), StorageError> {
         let offsets: Vec<i64> = answer
             .into_iter()
             .flat_map(|answer| answer.topics)
@@ -261,7 +320,7 @@ impl Broker {
     /// When the first partition that backed off may fetch again.
     pub fn next_fetch(&self) -> Option<u64> {
         let until = |partition: &super::partition::Partition| match partition.fetching {
-            Fetching::Until(at) => Some(at),
+            Fetching::Until(at) if partition.replica.follower()?.leader().is_some() => Some(at),
             _ => None,
         };
         self.partitions.values().filter_map(until).min()
@@ -282,7 +341,10 @@ fn fetch_answer(data: &PartitionData) -> FetchAnswer {
         });
     }
     FetchAnswer::Records {
-        batches: headers(data.records.as_deref().unwrap_or_default()).iter().map(summary).collect(),
+        batches: headers(data.records.as_deref().unwrap_or_default())
+            .iter()
+            .map(summary)
+            .collect(),
         high_watermark: data.high_watermark,
         log_start_offset: data.log_start_offset,
     }
@@ -310,6 +372,10 @@ fn summary(header: &BatchHeader) -> BatchSummary {
 
 /// The bytes of the first batches.
 fn prefix(records: &[u8], batches: usize) -> &[u8] {
-    let bytes: usize = headers(records).iter().take(batches).map(|header| header.total_bytes).sum();
+    let bytes: usize = headers(records)
+        .iter()
+        .take(batches)
+        .map(|header| header.total_bytes)
+        .sum();
     &records[..bytes]
 }

@@ -27,7 +27,11 @@ impl Listener {
 
     /// The address to bind; an empty host is every interface.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
-        let host = if self.host.is_empty() { "0.0.0.0" } else { &self.host };
+        let host = if self.host.is_empty() {
+            "0.0.0.0"
+        } else {
+            &self.host
+        };
         resolve(host, self.port)
     }
 }

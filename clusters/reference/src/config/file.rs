@@ -41,11 +41,18 @@ impl Values {
             Failure::usage(
                 what,
                 format!("There is no property '{name}'."),
-                format!("Did you mean {}? `ackall node properties` lists all.", table::nearest(name)),
+                format!(
+                    "Did you mean {}? `ackall node properties` lists all.",
+                    table::nearest(name)
+                ),
             )
         })?;
         if value.ends_with('\\') {
-            return Err(Failure::usage(what, "Continuation lines are not supported.", FORM));
+            return Err(Failure::usage(
+                what,
+                "Continuation lines are not supported.",
+                FORM,
+            ));
         }
         check(property, value).map_err(|why| Failure::usage(what, why, property.doc))?;
         if self.values.insert(property.name, value.to_owned()).is_some() {
@@ -62,7 +69,9 @@ impl Values {
     pub fn text(&self, name: &str) -> &str {
         match self.values.get(name) {
             Some(value) => value,
-            None => table::find(name).and_then(|property| property.default).unwrap_or_default(),
+            None => table::find(name)
+                .and_then(|property| property.default)
+                .unwrap_or_default(),
         }
     }
 
@@ -97,6 +106,9 @@ fn check(property: &Property, value: &str) -> Result<(), String> {
     let range = property.least..=most;
     match value.parse::<i64>() {
         Ok(number) if range.contains(&number) => Ok(()),
-        _ => Err(format!("'{value}' is no whole number from {} to {most}.", property.least)),
+        _ => Err(format!(
+            "'{value}' is no whole number from {} to {most}.",
+            property.least
+        )),
     }
 }

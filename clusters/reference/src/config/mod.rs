@@ -127,7 +127,10 @@ impl Reader<'_> {
         }
         self.only_plaintext()?;
         if self.values.truth("auto.create.topics.enable") {
-            return Err(self.bad("auto.create.topics.enable", "Topics are never created by asking for them."));
+            return Err(self.bad(
+                "auto.create.topics.enable",
+                "Topics are never created by asking for them.",
+            ));
         }
         let listener = self.listener("listeners", role)?;
         let advertised = if self.values.list("advertised.listeners").is_empty() {
@@ -148,7 +151,9 @@ impl Reader<'_> {
             election_timeout: self.time("controller.quorum.election.timeout.ms"),
             election_backoff_max: self.time("controller.quorum.election.backoff.max.ms"),
             fetch_timeout: self.time("controller.quorum.fetch.timeout.ms"),
-            request_timeout: self.time("controller.quorum.request.timeout.ms").min(REQUEST_LIMIT),
+            request_timeout: self
+                .time("controller.quorum.request.timeout.ms")
+                .min(REQUEST_LIMIT),
             shutdown_wait: self.time("controlled.shutdown.max.wait.ms"),
             replica_lag_time_max: self.time("replica.lag.time.max.ms"),
             replica_fetch_wait: self.time("replica.fetch.wait.max.ms").min(HELD_FETCH_LIMIT),
@@ -176,15 +181,24 @@ impl Reader<'_> {
         let mut voters = Vec::<Voter>::new();
         for text in self.values.list("controller.quorum.voters") {
             let voter = Voter::parse(text).ok_or_else(|| {
-                self.bad("controller.quorum.voters", format!("'{text}' is not id@host:port, or its host has no address."))
+                self.bad(
+                    "controller.quorum.voters",
+                    format!("'{text}' is not id@host:port, or its host has no address."),
+                )
             })?;
             if voters.iter().any(|other| other.id == voter.id) {
-                return Err(self.bad("controller.quorum.voters", format!("Voter {} occurs twice.", voter.id)));
+                return Err(self.bad(
+                    "controller.quorum.voters",
+                    format!("Voter {} occurs twice.", voter.id),
+                ));
             }
             voters.push(voter);
         }
         if voters.is_empty() {
-            return Err(self.bad("controller.quorum.voters", "It must name at least one controller."));
+            return Err(self.bad(
+                "controller.quorum.voters",
+                "It must name at least one controller.",
+            ));
         }
         Ok(voters)
     }
@@ -271,7 +285,10 @@ mod tests {
     #[test]
     fn defaults_are_kafkas() {
         let config = broker("").unwrap();
-        assert_eq!((config.role, config.node_id, config.voters.len()), (Role::Broker, 1, 2));
+        assert_eq!(
+            (config.role, config.node_id, config.voters.len()),
+            (Role::Broker, 1, 2)
+        );
         assert_eq!(config.replica_lag_time_max, Duration::from_secs(30));
         assert_eq!(config.request_timeout, REQUEST_LIMIT);
         assert_eq!(config.flush_interval_messages, i64::MAX);
@@ -282,7 +299,10 @@ mod tests {
     fn what_is_said_is_taken() {
         let config = broker("min.insync.replicas = 2\nadvertised.listeners=PLAINTEXT://b:1").unwrap();
         assert_eq!(config.min_insync_replicas, 2);
-        assert_eq!((config.advertised.host.as_str(), config.advertised.port), ("b", 1));
+        assert_eq!(
+            (config.advertised.host.as_str(), config.advertised.port),
+            ("b", 1)
+        );
     }
 
     #[test]

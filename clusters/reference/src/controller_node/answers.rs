@@ -1,7 +1,9 @@
 //! What anyone may ask a controller: its versions, and how the quorum stands.
 
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::describe_quorum_response::{Listener, Node as QuorumNode, PartitionData, ReplicaState, TopicData};
+use kafka_protocol::messages::describe_quorum_response::{
+    Listener, Node as QuorumNode, PartitionData, ReplicaState, TopicData,
+};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, BrokerId, DescribeQuorumRequest, DescribeQuorumResponse,
 };
@@ -21,7 +23,8 @@ impl Node {
             ApiKey::ApiVersions => {
                 let (_, reply) = incoming.decode::<ApiVersionsRequest>()?;
                 let levels = self.state.image().features();
-                reply.send(&api::CONTROLLER.answer(self.quorum.last_handed_out(), levels));
+                let version = reply.version();
+                reply.send(&api::CONTROLLER.answer(version, self.quorum.last_handed_out(), levels));
             }
             ApiKey::DescribeQuorum => {
                 let (request, reply) = incoming.decode::<DescribeQuorumRequest>()?;

@@ -11,8 +11,8 @@ mod requests;
 
 use std::collections::BTreeMap;
 
-use kafka_protocol::messages::ApiKey;
 use controller::Controller;
+use kafka_protocol::messages::ApiKey;
 use records::Record;
 use storage::{BatchBuilder, Records};
 use tokio::sync::{mpsc, watch};
@@ -25,7 +25,7 @@ use crate::format::{self, Levels};
 use crate::net::frame::FrameError;
 use crate::net::peers::Peers;
 use crate::net::server::Incoming;
-use crate::node::Home;
+use crate::node::{Door, Home};
 use crate::quorum::{self, Committed, Fatal, Identity, Quorum};
 
 /// Events that are handled before the log is synced and answers given, at most.
@@ -67,7 +67,7 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
     let (requests, mut inbox) = mpsc::unbounded_channel();
     let (answers, mut quorum_inbox) = mpsc::unbounded_channel();
     let bootstrap = format::read_bootstrap(&config.log_dir)?;
-    let server = crate::node::listen(&config, crate::api::CONTROLLER, requests).await?;
+    let door = Door::hold(&config)?;
     let clock = Clock::start();
     let identity = Identity {
         cluster_id: home.cluster_id.clone(),
@@ -86,6 +86,7 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
         taken_in: 0,
         waiting: BTreeMap::new(),
     };
+    let server = door.open(crate::api::CONTROLLER, requests)?;
     let ended = node.main_loop(&mut inbox, &mut quorum_inbox, &mut stop).await;
     server.abort();
     ended.map_err(|error| {
@@ -159,7 +160,11 @@ impl Node {
         let sessions = self.active.and_then(|_| self.state.next_deadline_ms());
         // With nothing to wait for, a look a minute costs nothing.
         let idle = self.clock.ms() + 60_000;
-        [self.quorum.next_deadline(), sessions].into_iter().flatten().min().unwrap_or(idle)
+        [self.quorum.next_deadline(), sessions]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(idle)
     }
 
     /// Takes a request. One that is malformed closes its connection: its reply is dropped.
@@ -206,8 +211,13 @@ impl Node {
 
     fn note_standing(&mut self) {
         if let Some(standing) = self.quorum.take_standing_change() {
-            let leader = standing.leader.map_or("none".to_owned(), |leader| leader.to_string());
-            info!("{:?} in epoch {} (leader {leader})", standing.role, standing.epoch);
+            let leader = standing
+                .leader
+                .map_or("none".to_owned(), |leader| leader.to_string());
+            info!(
+                "{:?} in epoch {} (leader {leader})",
+                standing.role, standing.epoch
+            );
         }
     }
 
@@ -243,7 +253,10 @@ impl Node {
             return Ok(());
         }
         let broken = |error: &dyn std::fmt::Display| {
-            Fatal::Quorum(format!("the metadata batch at offset {}: {error}", batch.base_offset))
+            Fatal::Quorum(format!(
+                "the metadata batch at offset {}: {error}",
+                batch.base_offset
+            ))
         };
         for record in Records::of(&batch.bytes).map_err(|error| broken(&error))? {
             let record = record.map_err(|error| broken(&error))?;
@@ -299,7 +312,8 @@ impl Node {
         if records.is_empty() {
             return Ok(true);
         }
-        let broken = |error: &dyn std::fmt::Display| Fatal::Quorum(format!("metadata cannot be appended: {error}"));
+        let broken =
+            |error: &dyn std::fmt::Display| Fatal::Quorum(format!("metadata cannot be appended: {error}"));
         let mut batch = BatchBuilder::new(self.clock.wall_ms());
         for record in records {
             batch

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use controller::{AlterPartition, AlterPartitionAnswer, CreateTopic, CreatedTopic, ErrorCode, Heartbeat, Outcome, PartitionToAlter, Placement, RegisterBroker};
+use controller::{
+    AlterPartition, AlterPartitionAnswer, CreateTopic, CreatedTopic, ErrorCode, Heartbeat, Outcome,
+    PartitionToAlter, Placement, RegisterBroker,
+};
 use kafka_protocol::messages::alter_partition_response::{PartitionData, TopicData};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
@@ -39,16 +42,23 @@ impl Node {
         let (request, reply) = incoming.decode::<BrokerRegistrationRequest>()?;
         let answer = |outcome: Result<i64, i16>| match outcome {
             Ok(epoch) => BrokerRegistrationResponse::default().with_broker_epoch(epoch),
-            Err(code) => BrokerRegistrationResponse::default().with_error_code(code).with_broker_epoch(-1),
+            Err(code) => BrokerRegistrationResponse::default()
+                .with_error_code(code)
+                .with_broker_epoch(-1),
         };
         if self.active.is_none() {
             reply.send(&answer(Err(ErrorCode::NotController.code())));
             return Ok(Ok(()));
         }
         let asked = registration(request);
-        let outcome = self.state.register_broker(self.clock.ms(), self.quorum.end_offset(), &asked);
+        let outcome = self
+            .state
+            .register_broker(self.clock.ms(), self.quorum.end_offset(), &asked);
         if outcome.reply.is_ok() {
-            info!("broker {} registers (its last clean shutdown ended epoch {})", asked.broker_id, asked.previous_broker_epoch);
+            info!(
+                "broker {} registers (its last clean shutdown ended epoch {})",
+                asked.broker_id, asked.previous_broker_epoch
+            );
         }
         Ok(self.decide(outcome, move |decided| {
             let epoch = decided.and_then(|registered| registered);
@@ -142,8 +152,17 @@ impl Node {
         Ok(Ok(()))
     }
 
-    fn create_topic(&mut self, topic: &CreatableTopic, validate_only: bool) -> Result<Result<CreatedTopic, (ErrorCode, String)>, Fatal> {
-        let not_active = || Ok(Err((ErrorCode::NotController, "another controller is active".to_owned())));
+    fn create_topic(
+        &mut self,
+        topic: &CreatableTopic,
+        validate_only: bool,
+    ) -> Result<Result<CreatedTopic, (ErrorCode, String)>, Fatal> {
+        let not_active = || {
+            Ok(Err((
+                ErrorCode::NotController,
+                "another controller is active".to_owned(),
+            )))
+        };
         if self.active.is_none() {
             return not_active();
         }
@@ -265,7 +284,12 @@ fn creation(topic: &CreatableTopic, next_offset: i64) -> Result<CreateTopic, (Er
     let mut assigned: Vec<(i32, Vec<i32>)> = topic
         .assignments
         .iter()
-        .map(|assignment| (assignment.partition_index, assignment.broker_ids.iter().map(|id| id.0).collect()))
+        .map(|assignment| {
+            (
+                assignment.partition_index,
+                assignment.broker_ids.iter().map(|id| id.0).collect(),
+            )
+        })
         .collect();
     assigned.sort();
     let placement = if assigned.is_empty() {
@@ -278,7 +302,10 @@ fn creation(topic: &CreatableTopic, next_offset: i64) -> Result<CreateTopic, (Er
     } else if topic.num_partitions != DEFAULT || i32::from(topic.replication_factor) != DEFAULT {
         let why = "where replicas are assigned, the numbers of partitions and replicas must be -1".to_owned();
         return Err((ErrorCode::InvalidRequest, why));
-    } else if (0..).zip(&assigned).any(|(expected, (found, _))| expected != *found) {
+    } else if (0..)
+        .zip(&assigned)
+        .any(|(expected, (found, _))| expected != *found)
+    {
         let why = "assigned partitions must be numbered from 0 on, without a gap".to_owned();
         return Err((ErrorCode::InvalidReplicaAssignment, why));
     } else {
@@ -302,7 +329,11 @@ fn created_answer(topic: &CreatableTopic, created: &CreatedTopic, version: i16) 
         return answer;
     }
     answer
-        .with_topic_id(if version >= 7 { created.topic_id } else { Uuid::nil() })
+        .with_topic_id(if version >= 7 {
+            created.topic_id
+        } else {
+            Uuid::nil()
+        })
         .with_num_partitions(created.partitions)
         .with_replication_factor(created.replication_factor)
         .with_configs(Some(Vec::new()))

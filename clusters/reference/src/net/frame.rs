@@ -111,7 +111,12 @@ pub fn decode<T: Decodable>(mut body: Bytes, version: i16) -> Result<T, FrameErr
 ///
 /// # Errors
 /// When a field does not exist in this version.
-pub fn request<R: Request>(request: &R, version: i16, correlation: i32, client_id: &StrBytes) -> Result<Bytes, FrameError> {
+pub fn request<R: Request>(
+    request: &R,
+    version: i16,
+    correlation: i32,
+    client_id: &StrBytes,
+) -> Result<Bytes, FrameError> {
     let header = RequestHeader::default()
         .with_request_api_key(R::KEY)
         .with_request_api_version(version)
@@ -124,12 +129,21 @@ pub fn request<R: Request>(request: &R, version: i16, correlation: i32, client_i
 ///
 /// # Errors
 /// When a field does not exist in this version.
-pub fn response<R: Encodable + HeaderVersion>(response: &R, version: i16, correlation: i32) -> Result<Bytes, FrameError> {
+pub fn response<R: Encodable + HeaderVersion>(
+    response: &R,
+    version: i16,
+    correlation: i32,
+) -> Result<Bytes, FrameError> {
     let header = ResponseHeader::default().with_correlation_id(correlation);
     join(&header, R::header_version(version), response, version)
 }
 
-fn join(header: &impl Encodable, header_version: i16, body: &impl Encodable, version: i16) -> Result<Bytes, FrameError> {
+fn join(
+    header: &impl Encodable,
+    header_version: i16,
+    body: &impl Encodable,
+    version: i16,
+) -> Result<Bytes, FrameError> {
     let mut frame = BytesMut::zeroed(4);
     header
         .encode(&mut frame, header_version)
@@ -146,7 +160,11 @@ fn join(header: &impl Encodable, header_version: i16, body: &impl Encodable, ver
 ///
 /// # Errors
 /// When it is malformed, or answers another request.
-pub fn answer<R: Request>(mut frame: Bytes, version: i16, correlation: i32) -> Result<R::Response, FrameError> {
+pub fn answer<R: Request>(
+    mut frame: Bytes,
+    version: i16,
+    correlation: i32,
+) -> Result<R::Response, FrameError> {
     let header = ResponseHeader::decode(&mut frame, R::Response::header_version(version))
         .map_err(|error| FrameError::codec("an answer's header")(error.to_string()))?;
     if header.correlation_id != correlation {

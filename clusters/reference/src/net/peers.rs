@@ -52,7 +52,12 @@ impl Peers {
     ///
     /// # Errors
     /// When no whole answer comes in time.
-    pub async fn call<R: Request>(&self, to: SocketAddr, version: i16, request: &R) -> Result<R::Response, CallError> {
+    pub async fn call<R: Request>(
+        &self,
+        to: SocketAddr,
+        version: i16,
+        request: &R,
+    ) -> Result<R::Response, CallError> {
         let outcome = timeout(self.limit, self.exchange(to, version, request))
             .await
             .unwrap_or(Err(CallError::Late(to, self.limit)));
@@ -62,7 +67,12 @@ impl Peers {
         outcome
     }
 
-    async fn exchange<R: Request>(&self, to: SocketAddr, version: i16, request: &R) -> Result<R::Response, CallError> {
+    async fn exchange<R: Request>(
+        &self,
+        to: SocketAddr,
+        version: i16,
+        request: &R,
+    ) -> Result<R::Response, CallError> {
         let broken = |error| CallError::Broken(to, error);
         // A fresh number would only tell requests on one connection apart, and there is only one.
         let correlation = 1;
@@ -71,7 +81,10 @@ impl Peers {
             Some(stream) => stream,
             None => connect(to).await.map_err(|error| broken(error.into()))?,
         };
-        stream.write_all(&bytes).await.map_err(|error| broken(error.into()))?;
+        stream
+            .write_all(&bytes)
+            .await
+            .map_err(|error| broken(error.into()))?;
         let answer = frame::read(&mut stream)
             .await
             .map_err(broken)?

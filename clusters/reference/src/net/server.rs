@@ -94,7 +94,11 @@ where
 /// a lack of processor time.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
-async fn connection<E: From<Incoming>>(stream: TcpStream, catalogue: Catalogue, core: mpsc::UnboundedSender<E>) {
+async fn connection<E: From<Incoming>>(
+    stream: TcpStream,
+    catalogue: Catalogue,
+    core: mpsc::UnboundedSender<E>,
+) {
     // Without it answers would wait for the other side's acknowledgements; with it failing they do.
     let _ = stream.set_nodelay(true);
     let (read, write) = stream.into_split();
@@ -103,8 +107,10 @@ async fn connection<E: From<Incoming>>(stream: TcpStream, catalogue: Catalogue, 
     // the last answer is sent; a writer that fails drops `pending`.
     tokio::select! {
         read = reader(read, catalogue, core, answers) => {
-            if let Err(error) = read {
-                crate::diary::warning!("a connection is closed: {error}");
+            match read {
+                // The other side is gone, as happens every day.
+                Ok(()) | Err(FrameError::Io(_)) => {}
+                Err(error) => crate::diary::warning!("a connection is closed: {error}"),
             }
         }
         () = writer(write, pending) => {}

@@ -27,6 +27,8 @@ pub fn leader_change(change: &LeaderChange) -> Result<Vec<u8>, String> {
         .with_voters(voters(&change.voters))
         .with_granting_voters(voters(&change.granting_voters));
     let mut bytes = BytesMut::new();
-    message.encode(&mut bytes, VERSION).map_err(|error| error.to_string())?;
+    message
+        .encode(&mut bytes, VERSION)
+        .map_err(|error| error.to_string())?;
     Ok(bytes.to_vec())
 }

@@ -12,10 +12,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use kafka_protocol::messages::{
-    BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest,
+use kafka_protocol::messages::{BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest};
+use raft::{
+    Action, Body, CallId, EpochStart, Event, Fetched, LogSummary, NodeId, Raft, RequestId, Response,
+    Standing, SyncTicket,
 };
-use raft::{Action, Body, CallId, EpochStart, Event, Fetched, LogSummary, NodeId, Raft, RequestId, Response, Standing, SyncTicket};
 use storage::quorum_state::{self, Format};
 use storage::{BatchBuilder, Log, LogConfig, ReadLimit, StorageError};
 use tokio::sync::mpsc;
@@ -136,7 +137,11 @@ impl Quorum {
             )
         })?;
         let unworkable = |why: String| {
-            Failure::usage("Cannot take part in the metadata quorum.", why, "Correct the configuration, or restore the metadata log.")
+            Failure::usage(
+                "Cannot take part in the metadata quorum.",
+                why,
+                "Correct the configuration, or restore the metadata log.",
+            )
         };
         let settings = settings(config).map_err(|error| unworkable(error.to_string()))?;
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
@@ -147,7 +152,11 @@ impl Quorum {
             log,
             state_path: folder.join(quorum_state::FILE_NAME),
             identity,
-            voters: config.voters.iter().map(|voter| (voter.id, voter.address)).collect(),
+            voters: config
+                .voters
+                .iter()
+                .map(|voter| (voter.id, voter.address))
+                .collect(),
             peers,
             answers,
             clock,
@@ -164,7 +173,11 @@ impl Quorum {
             .execute(actions, &Context::Nothing)
             .and_then(|()| quorum.settle())
             .map_err(|error| {
-                Failure::other("Cannot start the metadata quorum.", error.to_string(), "Free the disk, then start again.")
+                Failure::other(
+                    "Cannot start the metadata quorum.",
+                    error.to_string(),
+                    "Free the disk, then start again.",
+                )
             })?;
         Ok(quorum)
     }
@@ -325,7 +338,10 @@ impl Quorum {
         match wire::read_begin(&self.identity, request) {
             Ok(ask) => self.ask(raft::Request::BeginQuorumEpoch(ask), Asked::Begin(reply)),
             Err(error) => {
-                reply.send(&kafka_protocol::messages::BeginQuorumEpochResponse::default().with_error_code(error.code()));
+                reply.send(
+                    &kafka_protocol::messages::BeginQuorumEpochResponse::default()
+                        .with_error_code(error.code()),
+                );
                 Ok(())
             }
         }
@@ -339,7 +355,10 @@ impl Quorum {
         match wire::read_end(&self.identity, request) {
             Ok(ask) => self.ask(raft::Request::EndQuorumEpoch(ask), Asked::End(reply)),
             Err(error) => {
-                reply.send(&kafka_protocol::messages::EndQuorumEpochResponse::default().with_error_code(error.code()));
+                reply.send(
+                    &kafka_protocol::messages::EndQuorumEpochResponse::default()
+                        .with_error_code(error.code()),
+                );
                 Ok(())
             }
         }
@@ -385,18 +404,27 @@ impl Quorum {
             Action::AppendLeaderChange(change) => self.append_leader_change(&change)?,
             Action::Append { base_offset, epoch } => {
                 if let Context::Batch(batch) = context {
-                    let bytes = batch.build(base_offset, epoch).map_err(|error| Fatal::Quorum(error.to_string()))?;
+                    let bytes = batch
+                        .build(base_offset, epoch)
+                        .map_err(|error| Fatal::Quorum(error.to_string()))?;
                     self.log.append_as_follower(&bytes)?;
                 }
             }
             Action::AppendFetched { batches } => {
                 if let Context::Fetched(records) = context {
-                    let bytes: usize = wire::batches(records).iter().take(batches).map(|header| header.total_bytes).sum();
+                    let bytes: usize = wire::batches(records)
+                        .iter()
+                        .take(batches)
+                        .map(|header| header.total_bytes)
+                        .sum();
                     self.log.append_as_follower(&records[..bytes])?;
                 }
             }
             Action::Truncate { end_offset } => {
-                info!("the metadata log is cut from {} to {end_offset}, where it departs from the leader's", self.log.end_offset());
+                info!(
+                    "the metadata log is cut from {} to {end_offset}, where it departs from the leader's",
+                    self.log.end_offset()
+                );
                 self.log.truncate_to(end_offset)?;
             }
             Action::Sync(ticket) => self.ticket = Some(ticket),
@@ -421,7 +449,9 @@ impl Quorum {
     }
 
     fn append_leader_change(&mut self, change: &raft::LeaderChange) -> Result<(), Fatal> {
-        let impossible = |error: &dyn std::fmt::Display| Fatal::Quorum(format!("a leader change cannot be written: {error}"));
+        let impossible = |error: &dyn std::fmt::Display| {
+            Fatal::Quorum(format!("a leader change cannot be written: {error}"))
+        };
         let record = control::leader_change(change).map_err(|error| impossible(&error))?;
         let mut batch = BatchBuilder::new(self.clock.wall_ms()).control();
         batch
@@ -448,8 +478,16 @@ impl Quorum {
         Ok(())
     }
 
-    fn read_for(&self, response: &Response<raft::ReadRange>, max_bytes: usize) -> Result<Bytes, StorageError> {
-        let Body::Fetch(raft::FetchAnswer { fetched: Fetched::Records(range), .. }) = &response.body else {
+    fn read_for(
+        &self,
+        response: &Response<raft::ReadRange>,
+        max_bytes: usize,
+    ) -> Result<Bytes, StorageError> {
+        let Body::Fetch(raft::FetchAnswer {
+            fetched: Fetched::Records(range),
+            ..
+        }) = &response.body
+        else {
             return Ok(Bytes::new());
         };
         if range.from >= range.end {
@@ -501,17 +539,23 @@ async fn exchange(
     let none = Bytes::new();
     match request {
         raft::Request::Vote(ask) => {
-            let answer = peers.call(address, wire::VOTE_VERSION, &wire::vote(identity, to, &ask)).await;
+            let answer = peers
+                .call(address, wire::VOTE_VERSION, &wire::vote(identity, to, &ask))
+                .await;
             (answer.ok().and_then(wire::read_vote_answer), none)
         }
         raft::Request::BeginQuorumEpoch(ask) => {
             let request = wire::begin(identity, to, ask);
-            let answer = peers.call(address, wire::BEGIN_QUORUM_EPOCH_VERSION, &request).await;
+            let answer = peers
+                .call(address, wire::BEGIN_QUORUM_EPOCH_VERSION, &request)
+                .await;
             (answer.ok().and_then(wire::read_begin_answer), none)
         }
         raft::Request::EndQuorumEpoch(ask) => {
             let request = wire::end(identity, &ask);
-            let answer = peers.call(address, wire::END_QUORUM_EPOCH_VERSION, &request).await;
+            let answer = peers
+                .call(address, wire::END_QUORUM_EPOCH_VERSION, &request)
+                .await;
             (answer.ok().and_then(wire::read_end_answer), none)
         }
         raft::Request::Fetch(ask) => {
@@ -530,7 +574,10 @@ fn open(folder: &Path) -> Result<(Log, raft::QuorumState), StorageError> {
     };
     let (log, recovery) = Log::open(folder, config, 0)?;
     if let Some(reason) = recovery.reason {
-        info!("the metadata log was cut by {} bytes: {reason}", recovery.cut_bytes);
+        info!(
+            "the metadata log was cut by {} bytes: {reason}",
+            recovery.cut_bytes
+        );
     }
     let stored = quorum_state::QuorumState::read(&folder.join(quorum_state::FILE_NAME))?;
     let state = stored.map_or_else(raft::QuorumState::default, |stored| raft::QuorumState {

@@ -4,11 +4,14 @@ use bytes::Bytes;
 use kafka_protocol::ResponseError;
 use kafka_protocol::error::ParseResponseErrorCode;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic, ReplicaState};
-use kafka_protocol::messages::fetch_response::{EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch, PartitionData};
+use kafka_protocol::messages::fetch_response::{
+    EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch, PartitionData,
+};
 use kafka_protocol::messages::{
-    BeginQuorumEpochRequest, BeginQuorumEpochResponse, BrokerId, EndQuorumEpochRequest, EndQuorumEpochResponse,
-    FetchRequest, FetchResponse, TopicName, VoteRequest, VoteResponse, begin_quorum_epoch_request,
-    begin_quorum_epoch_response, end_quorum_epoch_request, end_quorum_epoch_response, vote_request, vote_response,
+    BeginQuorumEpochRequest, BeginQuorumEpochResponse, BrokerId, EndQuorumEpochRequest,
+    EndQuorumEpochResponse, FetchRequest, FetchResponse, TopicName, VoteRequest, VoteResponse,
+    begin_quorum_epoch_request, begin_quorum_epoch_response, end_quorum_epoch_request,
+    end_quorum_epoch_response, vote_request, vote_response,
 };
 use kafka_protocol::protocol::StrBytes;
 use raft::{Batch, Body, EpochEnd, FetchAnswer, Fetched, NodeId, ReadRange, Refusal, Response};
@@ -99,9 +102,10 @@ pub fn begin(from: &Identity, to: NodeId, ask: raft::BeginQuorumEpoch) -> BeginQ
 
 /// An EndQuorumEpoch to send.
 pub fn end(from: &Identity, ask: &raft::EndQuorumEpoch) -> EndQuorumEpochRequest {
-    let candidates = ask.preferred_successors.iter().map(|id| {
-        end_quorum_epoch_request::ReplicaInfo::default().with_candidate_id(BrokerId(id.0))
-    });
+    let candidates = ask
+        .preferred_successors
+        .iter()
+        .map(|id| end_quorum_epoch_request::ReplicaInfo::default().with_candidate_id(BrokerId(id.0)));
     let partition = end_quorum_epoch_request::PartitionData::default()
         .with_leader_id(BrokerId(ask.leader.0))
         .with_leader_epoch(ask.epoch)
@@ -151,7 +155,11 @@ fn check_cluster(own: &Identity, named: Option<&StrBytes>) -> Result<(), Refused
 }
 
 /// The only partition of the only topic, if the request is about the metadata log.
-fn only<T, P>(topics: Vec<T>, name: impl Fn(&T) -> &TopicName, partitions: impl Fn(T) -> Vec<P>) -> Result<P, Refused> {
+fn only<T, P>(
+    topics: Vec<T>,
+    name: impl Fn(&T) -> &TopicName,
+    partitions: impl Fn(T) -> Vec<P>,
+) -> Result<P, Refused> {
     let mut topics = topics.into_iter();
     match (topics.next(), topics.next()) {
         (Some(topic), None) if name(&topic).as_str() == METADATA_TOPIC => {
@@ -169,7 +177,11 @@ fn only<T, P>(topics: Vec<T>, name: impl Fn(&T) -> &TopicName, partitions: impl 
 pub fn read_vote(own: &Identity, request: VoteRequest) -> Result<raft::VoteRequest, Refused> {
     check_cluster(own, request.cluster_id.as_ref())?;
     check_voter(own, request.voter_id)?;
-    let partition = only(request.topics, |topic| &topic.topic_name, |topic| topic.partitions)?;
+    let partition = only(
+        request.topics,
+        |topic| &topic.topic_name,
+        |topic| topic.partitions,
+    )?;
     Ok(raft::VoteRequest {
         pre_vote: partition.pre_vote,
         epoch: partition.replica_epoch,
@@ -180,10 +192,17 @@ pub fn read_vote(own: &Identity, request: VoteRequest) -> Result<raft::VoteReque
 }
 
 /// A BeginQuorumEpoch that arrived.
-pub fn read_begin(own: &Identity, request: BeginQuorumEpochRequest) -> Result<raft::BeginQuorumEpoch, Refused> {
+pub fn read_begin(
+    own: &Identity,
+    request: BeginQuorumEpochRequest,
+) -> Result<raft::BeginQuorumEpoch, Refused> {
     check_cluster(own, request.cluster_id.as_ref())?;
     check_voter(own, request.voter_id)?;
-    let partition = only(request.topics, |topic| &topic.topic_name, |topic| topic.partitions)?;
+    let partition = only(
+        request.topics,
+        |topic| &topic.topic_name,
+        |topic| topic.partitions,
+    )?;
     Ok(raft::BeginQuorumEpoch {
         epoch: partition.leader_epoch,
         leader: node(partition.leader_id).ok_or(ResponseError::InvalidRequest)?,
@@ -193,8 +212,15 @@ pub fn read_begin(own: &Identity, request: BeginQuorumEpochRequest) -> Result<ra
 /// An EndQuorumEpoch that arrived. Version 0 names successors by their ids alone.
 pub fn read_end(own: &Identity, request: EndQuorumEpochRequest) -> Result<raft::EndQuorumEpoch, Refused> {
     check_cluster(own, request.cluster_id.as_ref())?;
-    let partition = only(request.topics, |topic| &topic.topic_name, |topic| topic.partitions)?;
-    let candidates = partition.preferred_candidates.iter().map(|info| NodeId(info.candidate_id.0));
+    let partition = only(
+        request.topics,
+        |topic| &topic.topic_name,
+        |topic| topic.partitions,
+    )?;
+    let candidates = partition
+        .preferred_candidates
+        .iter()
+        .map(|info| NodeId(info.candidate_id.0));
     let successors = partition.preferred_successors.iter().copied().map(NodeId);
     Ok(raft::EndQuorumEpoch {
         epoch: partition.leader_epoch,
@@ -213,7 +239,11 @@ fn check_voter(own: &Identity, named: BrokerId) -> Result<(), Refused> {
 }
 
 /// A Fetch that arrived, and how many bytes it wants.
-pub fn read_fetch(own: &Identity, request: FetchRequest, version: i16) -> Result<(raft::FetchRequest, usize), Refused> {
+pub fn read_fetch(
+    own: &Identity,
+    request: FetchRequest,
+    version: i16,
+) -> Result<(raft::FetchRequest, usize), Refused> {
     check_cluster(own, request.cluster_id.as_ref())?;
     let (max_wait_ms, max_bytes) = (request.max_wait_ms, request.max_bytes);
     let replica = if version >= FETCH_WITH_REPLICA_STATE {
@@ -252,7 +282,9 @@ pub fn read_fetch(own: &Identity, request: FetchRequest, version: i16) -> Result
         high_watermark: (high_watermark >= 0).then_some(high_watermark),
         max_wait: u64::try_from(max_wait_ms).unwrap_or(0) * NANOS_PER_MS,
     };
-    let bytes = max_bytes.min(partition.partition_max_bytes).clamp(0, MAX_FETCH_BYTES);
+    let bytes = max_bytes
+        .min(partition.partition_max_bytes)
+        .clamp(0, MAX_FETCH_BYTES);
     Ok((ask, usize::try_from(bytes).unwrap_or(0)))
 }
 
@@ -394,7 +426,12 @@ pub fn read_vote_answer(answer: VoteResponse) -> Read {
     let body = Body::Vote {
         granted: partition.vote_granted,
     };
-    response(partition.error_code, partition.leader_id, partition.leader_epoch, body)
+    response(
+        partition.error_code,
+        partition.leader_id,
+        partition.leader_epoch,
+        body,
+    )
 }
 
 /// Reads the answer to a BeginQuorumEpoch.
@@ -442,7 +479,10 @@ pub fn read_fetch_answer(answer: FetchResponse) -> (Read, Bytes) {
         fetched,
     });
     let leader = &data.current_leader;
-    (response(data.error_code, leader.leader_id, leader.leader_epoch, body), records)
+    (
+        response(data.error_code, leader.leader_id, leader.leader_epoch, body),
+        records,
+    )
 }
 
 fn batch(header: &BatchHeader) -> Batch {

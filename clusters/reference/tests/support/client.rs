@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use kafka_protocol::messages::create_topics_request::{CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::create_topics_request::{
+    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig,
+};
 use kafka_protocol::messages::describe_topic_partitions_request::TopicRequest;
 use kafka_protocol::messages::describe_topic_partitions_response::DescribeTopicPartitionsResponsePartition;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
@@ -14,8 +16,8 @@ use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListO
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 use kafka_protocol::messages::{
-    BrokerId, CreateTopicsRequest, DescribeTopicPartitionsRequest, FetchRequest, ListOffsetsRequest, ProduceRequest,
-    RequestHeader, ResponseHeader, TopicName,
+    BrokerId, CreateTopicsRequest, DescribeTopicPartitionsRequest, FetchRequest, ListOffsetsRequest,
+    ProduceRequest, RequestHeader, ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request, StrBytes};
 use storage::{BatchBuilder, Batches, Records};
@@ -38,7 +40,10 @@ impl Client {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(8))).ok()?;
         stream.set_nodelay(true).ok()?;
-        Some(Self { stream, correlation: 0 })
+        Some(Self {
+            stream,
+            correlation: 0,
+        })
     }
 
     /// Sends bytes as they are.
@@ -80,7 +85,12 @@ impl Client {
     }
 
     /// Creates a topic of one partition; its error.
-    pub fn create_topic(&mut self, topic: &str, replicas: &[i32], configs: &[(&str, &str)]) -> Option<(i16, Uuid)> {
+    pub fn create_topic(
+        &mut self,
+        topic: &str,
+        replicas: &[i32],
+        configs: &[(&str, &str)],
+    ) -> Option<(i16, Uuid)> {
         let assignment = CreatableReplicaAssignment::default()
             .with_partition_index(0)
             .with_broker_ids(replicas.iter().copied().map(BrokerId).collect());
@@ -95,7 +105,9 @@ impl Client {
             .with_replication_factor(-1)
             .with_assignments(vec![assignment])
             .with_configs(configs.collect());
-        let request = CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(2_000);
+        let request = CreateTopicsRequest::default()
+            .with_topics(vec![topic])
+            .with_timeout_ms(2_000);
         let answer = self.call(7, &request)?;
         Some((answer.topics[0].error_code, answer.topics[0].topic_id))
     }
@@ -110,7 +122,12 @@ impl Client {
     }
 
     /// Appends bytes to partition 0.
-    pub fn produce_bytes(&mut self, topic: &str, acks: i16, records: Bytes) -> Option<PartitionProduceResponse> {
+    pub fn produce_bytes(
+        &mut self,
+        topic: &str,
+        acks: i16,
+        records: Bytes,
+    ) -> Option<PartitionProduceResponse> {
         let data = PartitionProduceData::default().with_records(Some(records));
         let topic = TopicProduceData::default()
             .with_name(name(topic))
@@ -129,7 +146,9 @@ impl Client {
             .with_fetch_offset(offset)
             .with_current_leader_epoch(epoch)
             .with_partition_max_bytes(1 << 20);
-        let topic = FetchTopic::default().with_topic(name(topic)).with_partitions(vec![partition]);
+        let topic = FetchTopic::default()
+            .with_topic(name(topic))
+            .with_partitions(vec![partition]);
         let request = FetchRequest::default()
             .with_replica_id(BrokerId(-1))
             .with_max_wait_ms(max_wait_ms)
@@ -142,14 +161,22 @@ impl Client {
 
     /// The end of partition 0, or the error.
     pub fn latest(&mut self, topic: &str, epoch: i32) -> Option<Result<i64, i16>> {
-        let partition = ListOffsetsPartition::default().with_timestamp(-1).with_current_leader_epoch(epoch);
-        let topic = ListOffsetsTopic::default().with_name(name(topic)).with_partitions(vec![partition]);
+        let partition = ListOffsetsPartition::default()
+            .with_timestamp(-1)
+            .with_current_leader_epoch(epoch);
+        let topic = ListOffsetsTopic::default()
+            .with_name(name(topic))
+            .with_partitions(vec![partition]);
         let request = ListOffsetsRequest::default()
             .with_replica_id(BrokerId(-1))
             .with_topics(vec![topic]);
         let answer = self.call(6, &request)?;
         let found = &answer.topics[0].partitions[0];
-        Some(if found.error_code == 0 { Ok(found.offset) } else { Err(found.error_code) })
+        Some(if found.error_code == 0 {
+            Ok(found.offset)
+        } else {
+            Err(found.error_code)
+        })
     }
 
     /// Partition 0 of a topic.

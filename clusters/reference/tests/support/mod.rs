@@ -64,8 +64,12 @@ impl Cluster {
     /// Formats and starts one.
     pub fn start(controllers: usize, brokers: usize, properties: &str, features: &[&str]) -> Self {
         let free = |count: usize| {
-            let held: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-            held.iter().map(|listener| listener.local_addr().unwrap()).collect::<Vec<_>>()
+            let held: Vec<_> = (0..count)
+                .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+                .collect();
+            held.iter()
+                .map(|listener| listener.local_addr().unwrap())
+                .collect::<Vec<_>>()
         };
         let addresses = free(controllers + brokers);
         let (first, rest) = addresses.split_at(controllers);
@@ -87,13 +91,25 @@ impl Cluster {
 
     /// All nodes.
     pub fn ids(&self) -> Vec<i32> {
-        self.voters.iter().chain(&self.brokers).map(|(id, _)| *id).collect()
+        self.voters
+            .iter()
+            .chain(&self.brokers)
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     /// The configuration of a node.
     pub fn config(&self, id: i32) -> Config {
-        let voters: Vec<String> = self.voters.iter().map(|(id, address)| format!("{id}@{address}")).collect();
-        let (role, listener) = if id >= 100 { ("controller", "CONTROLLER") } else { ("broker", "PLAINTEXT") };
+        let voters: Vec<String> = self
+            .voters
+            .iter()
+            .map(|(id, address)| format!("{id}@{address}"))
+            .collect();
+        let (role, listener) = if id >= 100 {
+            ("controller", "CONTROLLER")
+        } else {
+            ("broker", "PLAINTEXT")
+        };
         let text = format!(
             "process.roles={role}\nnode.id={id}\ncontroller.quorum.voters={}\nlisteners={listener}://{}\n\
              controller.listener.names=CONTROLLER\nlog.dirs={}\n\
@@ -110,7 +126,12 @@ impl Cluster {
 
     /// Where a node listens.
     pub fn address(&self, id: i32) -> SocketAddr {
-        self.voters.iter().chain(&self.brokers).find(|(node, _)| *node == id).unwrap().1
+        self.voters
+            .iter()
+            .chain(&self.brokers)
+            .find(|(node, _)| *node == id)
+            .unwrap()
+            .1
     }
 
     /// The brokers that run.
@@ -124,7 +145,10 @@ impl Cluster {
         let (stop, stopped) = watch::channel(false);
         let (kill, killed) = oneshot::channel();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async {
                 tokio::select! {
                     outcome = node::run(config, stopped) => Some(outcome),
@@ -140,7 +164,10 @@ impl Cluster {
     pub fn kill(&mut self, id: i32) {
         let mut node = self.running.remove(&id).unwrap();
         let _ = node.kill.take().unwrap().send(());
-        assert!(node.thread.join().unwrap().is_none(), "node {id} had ended by itself");
+        assert!(
+            node.thread.join().unwrap().is_none(),
+            "node {id} had ended by itself"
+        );
     }
 
     /// Has a node stop by itself.
