@@ -21,7 +21,9 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    eprintln!("error: running a campaign\n  why: runs need Linux\n  next: run it on Linux, in a virtual machine for one");
+    eprintln!(
+        "error: running a campaign\n  why: runs need Linux\n  next: run it on Linux, in a virtual machine for one"
+    );
     std::process::exit(69);
 }
 
@@ -41,7 +43,8 @@ mod linux {
     const RUN_SECONDS: f64 = 20.0;
     /// From the exec of the first node to the first acknowledged record: the worst, and the median.
     const BOOT_SECONDS: (f64, f64) = (4.0, 2.0);
-    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 [--out FOLDER]";
+    const USAGE: &str =
+        "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 [--out FOLDER]";
 
     pub fn main() -> ExitCode {
         let args: Vec<String> = std::env::args().skip(1).collect();
@@ -62,7 +65,14 @@ mod linux {
     /// The executable that is judged is built first, in the same profile: an example's build does not include it.
     fn build() -> Result<(), String> {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--bin", "ackall", "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+        cargo.args([
+            "build",
+            "--quiet",
+            "--bin",
+            "ackall",
+            "--manifest-path",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+        ]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
@@ -84,20 +94,29 @@ mod linux {
 
     impl Order {
         fn parse(args: &[String]) -> Result<Order, String> {
-            let [name, options @ ..] = args else { return Err("no campaign is named".into()) };
+            let [name, options @ ..] = args else {
+                return Err("no campaign is named".into());
+            };
             let (mut seeds, mut rounds, mut out) = (None, 20, PathBuf::from("campaign"));
             for pair in options.chunks(2) {
                 match pair {
                     [flag, value] if flag == "--seeds" => seeds = Some(range(value)?),
                     [flag, value] if flag == "--rounds" => {
-                        rounds = value.parse().ok().filter(|n| (1..=20).contains(n)).ok_or("--rounds is 1 to 20")?;
+                        rounds = value
+                            .parse()
+                            .ok()
+                            .filter(|n| (1..=20).contains(n))
+                            .ok_or("--rounds is 1 to 20")?;
                     }
                     [flag, value] if flag == "--out" => out = value.into(),
                     other => return Err(format!("{} is not understood", other.join(" "))),
                 }
             }
             let what = match name.as_str() {
-                "answers" => What::Answers(vec![STANDING, FALLEN], seeds.unwrap_or_else(|| (1..=20).collect())),
+                "answers" => What::Answers(
+                    vec![STANDING, FALLEN],
+                    seeds.unwrap_or_else(|| (1..=20).collect()),
+                ),
                 "controls" => What::Answers(CONTROLS.to_vec(), seeds.unwrap_or_else(|| (1..=10).collect())),
                 "kills" => What::Kills(rounds),
                 other => return Err(format!("there is no campaign {other}")),
@@ -157,7 +176,10 @@ mod linux {
                 let boot = boot.map_or("no ack".into(), |boot| format!("first ack {boot:.2} s"));
                 let found = result["verdict"].as_str().unwrap_or("no verdict");
                 let word = if wrong.is_empty() { "right" } else { "WRONG" };
-                println!("{:<18} seed {seed:<3} {found:<8} {word} · {seconds:.1} s · {boot}", question.name);
+                println!(
+                    "{:<18} seed {seed:<3} {found:<8} {word} · {seconds:.1} s · {boot}",
+                    question.name
+                );
                 for why in wrong.iter().take(10) {
                     println!("    {why}");
                 }
@@ -177,7 +199,9 @@ mod linux {
         let (mut right, mut tried, mut slowest) = (0, 0, Duration::ZERO);
         // Fewer rounds take from every kind of moment.
         let moments = twenty();
-        let chosen: Vec<_> = (0..rounds).map(|n| moments[(n * 5 + n / 4) % moments.len()]).collect();
+        let chosen: Vec<_> = (0..rounds)
+            .map(|n| moments[(n * 5 + n / 4) % moments.len()])
+            .collect();
         for victim in VICTIMS {
             for (n, moment) in chosen.iter().enumerate() {
                 tried += 1;

@@ -28,10 +28,18 @@ fn ask(folder: &Folder, question: &Question) -> (Run, Trace) {
         std::thread::sleep(LOOK);
     }
     let run = run.wait();
-    trace.gone(Instant::now()).unwrap_or_else(|left| panic!("{}: {left}", question.name));
+    trace
+        .gone(Instant::now())
+        .unwrap_or_else(|left| panic!("{}: {left}", question.name));
     assert_eq!(before.left(&folder.0), [""; 0], "{}", question.name);
     let wrong = wrong(question, &run);
-    assert!(wrong.is_empty(), "{}: {}\n{}", question.name, wrong.join("\n"), run.said());
+    assert!(
+        wrong.is_empty(),
+        "{}: {}\n{}",
+        question.name,
+        wrong.join("\n"),
+        run.said()
+    );
     (run, trace)
 }
 
@@ -77,17 +85,27 @@ fn the_controls_pass_without_elr() {
 /// Three controllers and three brokers; the one whose power was cut had two lives.
 fn every_node_has_namespaces_of_its_own(trace: &Trace) {
     for kind in OWN {
-        let nodes: Vec<(i32, &BTreeSet<u64>)> =
-            trace.nodes.iter().filter(|((of, _), _)| *of == kind).map(|((_, node), inodes)| (*node, inodes)).collect();
+        let nodes: Vec<(i32, &BTreeSet<u64>)> = trace
+            .nodes
+            .iter()
+            .filter(|((of, _), _)| *of == kind)
+            .map(|((_, node), inodes)| (*node, inodes))
+            .collect();
         let ids: Vec<i32> = nodes.iter().map(|(node, _)| *node).collect();
         assert_eq!(ids, [0, 1, 2, 100, 101, 102], "{kind}");
         for (i, (node, inodes)) in nodes.iter().enumerate() {
             assert!(!inodes.is_empty(), "node {node}");
             for (other, others) in &nodes[..i] {
-                assert!(inodes.is_disjoint(others), "nodes {other} and {node} share a {kind} namespace");
+                assert!(
+                    inodes.is_disjoint(others),
+                    "nodes {other} and {node} share a {kind} namespace"
+                );
             }
             let ours = support::machine::namespace(std::process::id() as i32, kind).unwrap();
-            assert!(!inodes.contains(&ours), "node {node} has the host's {kind} namespace");
+            assert!(
+                !inodes.contains(&ours),
+                "node {node} has the host's {kind} namespace"
+            );
         }
     }
 }
@@ -95,20 +113,30 @@ fn every_node_has_namespaces_of_its_own(trace: &Trace) {
 fn it_says_five_lines_and_a_line_a_step(run: &Run) {
     assert_eq!(run.out.lines().count(), 5, "{}", run.said());
     for step in ["T0", "T1", "T2", "T3", "T4"] {
-        let lines = run.err.lines().filter(|line| line.starts_with(&format!("{step} "))).count();
+        let lines = run
+            .err
+            .lines()
+            .filter(|line| line.starts_with(&format!("{step} ")))
+            .count();
         assert_eq!(lines, 1, "{step}: {}", run.said());
     }
 }
 
 fn schema(of: &str) -> jsonschema::Validator {
     let output = ackall().args(["schema", of]).output().unwrap();
-    assert!(output.status.success(), "{of}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{of}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     jsonschema::validator_for(&serde_json::from_slice(&output.stdout).unwrap()).unwrap()
 }
 
 fn fits(validator: &jsonschema::Validator, what: &str, value: &Value) {
-    let errors: Vec<String> =
-        validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(value)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{what}: {}\n{value}", errors.join("\n"));
 }
 
@@ -116,7 +144,11 @@ fn everything_fits_its_schema(run: &Run) {
     let result = schema("result");
     fits(&result, "result.json", &run.result());
     // And a schema that takes anything would be none.
-    for (field, bad) in [("verdict", json!("perhaps")), ("schema", json!("1")), ("anomalies", json!({}))] {
+    for (field, bad) in [
+        ("verdict", json!("perhaps")),
+        ("schema", json!("1")),
+        ("anomalies", json!({})),
+    ] {
         let mut other = run.result();
         other[field] = bad;
         assert!(!result.is_valid(&other), "{field}");
@@ -154,7 +186,10 @@ fn analyze_agrees(run: &Run) {
 fn files(dir: &Path) -> BTreeMap<String, (u64, std::time::SystemTime)> {
     let entries = fs::read_dir(dir).unwrap().flatten().map(|entry| {
         let metadata = entry.metadata().unwrap();
-        (entry.file_name().to_string_lossy().into_owned(), (metadata.len(), metadata.modified().unwrap()))
+        (
+            entry.file_name().to_string_lossy().into_owned(),
+            (metadata.len(), metadata.modified().unwrap()),
+        )
     });
     entries.collect()
 }
@@ -185,14 +220,27 @@ fn the_report_tells_each_state(run: &Run) {
 
 fn told(state: &Value) -> String {
     let set = |name: &str| {
-        let mut nodes: Vec<i64> =
-            state[name].as_array().unwrap().iter().map(|node| node.as_i64().unwrap()).collect();
+        let mut nodes: Vec<i64> = state[name]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node.as_i64().unwrap())
+            .collect();
         nodes.sort_unstable();
         nodes.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
     };
     let leader = state["leader"].as_i64().unwrap();
-    let leader = if leader < 0 { "none".into() } else { leader.to_string() };
-    format!("leader {leader} (epoch {}), ISR [{}], ELR [{}]", state["leader_epoch"], set("isr"), set("elr"))
+    let leader = if leader < 0 {
+        "none".into()
+    } else {
+        leader.to_string()
+    };
+    format!(
+        "leader {leader} (epoch {}), ISR [{}], ELR [{}]",
+        state["leader_epoch"],
+        set("isr"),
+        set("elr")
+    )
 }
 
 /// The text of a page, without its tags, one space between words.
@@ -207,7 +255,10 @@ fn words(html: &str) -> String {
             _ => {}
         }
     }
-    text.replace("&nbsp;", " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    text.replace("&nbsp;", " ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// As after a SIGKILL of the harness: the last line is half there, and there is no result.
@@ -224,7 +275,11 @@ fn a_torn_history_is_judged_all_the_same(folder: &Folder, run: &Run) {
     fs::write(torn.join("history.jsonl"), &whole[..20]).unwrap();
     let output = ackall().arg("analyze").arg(&torn).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), err.lines().count()), (Some(65), 3), "{err}");
+    assert_eq!(
+        (output.status.code(), err.lines().count()),
+        (Some(65), 3),
+        "{err}"
+    );
     let line = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     let mut hurt = whole[..line].to_vec();
     hurt.extend_from_slice(b"{}\n{}\n");
@@ -237,13 +292,31 @@ fn a_torn_history_is_judged_all_the_same(folder: &Folder, run: &Run) {
 
 fn nothing_else_is_in_the_folder(run: &Run) {
     let known = [
-        "ackall.log", "anomalies.jsonl", "history.jsonl", "junit.xml", "nodes", "plan.toml", "report.html",
-        "result.json", "wire.json",
+        "ackall.log",
+        "anomalies.jsonl",
+        "history.jsonl",
+        "junit.xml",
+        "nodes",
+        "plan.toml",
+        "report.html",
+        "result.json",
+        "wire.json",
     ];
     let names = files(&run.dir);
-    let odd: Vec<&String> = names.keys().filter(|name| !known.contains(&name.as_str())).collect();
+    let odd: Vec<&String> = names
+        .keys()
+        .filter(|name| !known.contains(&name.as_str()))
+        .collect();
     assert!(odd.is_empty(), "{odd:?}");
-    for needed in ["anomalies.jsonl", "history.jsonl", "junit.xml", "nodes", "plan.toml", "report.html", "result.json"] {
+    for needed in [
+        "anomalies.jsonl",
+        "history.jsonl",
+        "junit.xml",
+        "nodes",
+        "plan.toml",
+        "report.html",
+        "result.json",
+    ] {
         assert!(names.contains_key(needed), "{needed}");
     }
 }
@@ -252,13 +325,23 @@ fn nothing_else_is_in_the_folder(run: &Run) {
 fn a_torn_log_would_be_found(run: &Run) {
     assert_eq!(decoder::check(&run.dir), [""; 0]);
     let folder = run.dir.join("nodes/1/disk/night-0");
-    let mut segments: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
+    let mut segments: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     segments.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
     segments.sort();
-    let last = fs::OpenOptions::new().write(true).open(segments.last().unwrap()).unwrap();
+    let last = fs::OpenOptions::new()
+        .write(true)
+        .open(segments.last().unwrap())
+        .unwrap();
     last.set_len(last.metadata().unwrap().len() - 1).unwrap();
     let wrong = decoder::check(&run.dir);
-    assert!(!wrong.is_empty() && wrong.iter().all(|why| why.contains("not in the log of 1")), "{wrong:?}");
+    assert!(
+        !wrong.is_empty() && wrong.iter().all(|why| why.contains("not in the log of 1")),
+        "{wrong:?}"
+    );
 }
 
 fn a_silent_link_would_be_found(run: &Run) {
@@ -266,7 +349,10 @@ fn a_silent_link_would_be_found(run: &Run) {
     let path = run.dir.join("wire.json");
     let mut wire: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let links = wire["links"].as_array_mut().unwrap();
-    let link = links.iter_mut().find(|link| link["from"] == "2" && link["to"] == "clients").unwrap();
+    let link = links
+        .iter_mut()
+        .find(|link| link["from"] == "2" && link["to"] == "clients")
+        .unwrap();
     link["passed"] = json!(0);
     fs::write(&path, wire.to_string()).unwrap();
     assert_eq!(wire::check(&run.dir), ["no frame went from 2 to clients"]);
@@ -276,11 +362,19 @@ fn a_silent_link_would_be_found(run: &Run) {
 fn a_loss_that_is_not_named_would_be_found(run: &Run) {
     let lost = decoder::Facts::read(&run.dir).lost.len();
     let path = run.dir.join("anomalies.jsonl");
-    let kept: Vec<String> = fs::read_to_string(&path).unwrap().lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let kept: Vec<String> = fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
     fs::write(&path, kept.concat()).unwrap();
     assert_eq!(decoder::Facts::read(&run.dir).lost.len(), lost - 1);
     let wrong = decoder::check(&run.dir);
-    assert!(!wrong.is_empty() && wrong.iter().all(|why| why.contains("acked, and not in the log")), "{wrong:?}");
+    assert!(
+        !wrong.is_empty() && wrong.iter().all(|why| why.contains("acked, and not in the log")),
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -289,7 +383,15 @@ fn the_built_in_scenarios_fit_their_schema() {
     let list = ackall().arg("scenarios").output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let names: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(names, ["last-replica-standing", "last-replica-crash", "follower-power-cut", "calm"]);
+    assert_eq!(
+        names,
+        [
+            "last-replica-standing",
+            "last-replica-crash",
+            "follower-power-cut",
+            "calm"
+        ]
+    );
     for name in names {
         let text = ackall().args(["scenarios", name]).output().unwrap().stdout;
         let mut scenario: Value = toml::from_str(std::str::from_utf8(&text).unwrap()).unwrap();
@@ -312,7 +414,14 @@ fn twenty_seeds_give_twenty_plans() {
 }
 
 fn varied(seed: u64) -> String {
-    let output = ackall().args(["run", "--dry-run", "--seed", &seed.to_string()]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = ackall()
+        .args(["run", "--dry-run", "--seed", &seed.to_string()])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     support::varied(std::str::from_utf8(&output.stdout).unwrap())
 }

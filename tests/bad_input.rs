@@ -23,7 +23,9 @@ struct Expected<'a> {
 fn is_three_lines(what: &str, err: &str, code: Option<i32>, expected: &Expected<'_>) {
     assert_eq!(code, Some(expected.code), "{what}: {err}");
     let lines: Vec<&str> = err.lines().collect();
-    let [first, why, next] = lines[..] else { panic!("{what}: {} lines: {err}", lines.len()) };
+    let [first, why, next] = lines[..] else {
+        panic!("{what}: {} lines: {err}", lines.len())
+    };
     let form = first.starts_with("error: ") && why.starts_with("  why: ") && next.starts_with("  next: ");
     assert!(form, "{what}: {err}");
     assert!(next.len() > "  next: ".len() + 3, "{what}: {err}");
@@ -38,33 +40,64 @@ fn is_json_error(what: &str, output: &Output, code: i32) {
         .unwrap_or_else(|e| panic!("{what}: {e}: {}", String::from_utf8_lossy(&output.stdout)));
     let error = said["error"].as_object().unwrap();
     assert_eq!(error["code"], code, "{said}");
-    assert!(!error["message"].as_str().unwrap().is_empty() && !error["help"].as_str().unwrap().is_empty(), "{said}");
+    assert!(
+        !error["message"].as_str().unwrap().is_empty() && !error["help"].as_str().unwrap().is_empty(),
+        "{said}"
+    );
 }
 
 /// Runs in an empty folder, which must stay empty.
 fn refused(what: &str, args: &[&str], expected: &Expected<'_>) {
     let folder = Folder::new("refused");
     let before = Machine::now();
-    let run = |json: &[&str]| ackall().args(args).args(json).current_dir(&folder.0).output().unwrap();
+    let run = |json: &[&str]| {
+        ackall()
+            .args(args)
+            .args(json)
+            .current_dir(&folder.0)
+            .output()
+            .unwrap()
+    };
     let output = run(&[]);
-    is_three_lines(what, &String::from_utf8_lossy(&output.stderr), output.status.code(), expected);
+    is_three_lines(
+        what,
+        &String::from_utf8_lossy(&output.stderr),
+        output.status.code(),
+        expected,
+    );
     assert_eq!(output.stdout, b"", "{what}");
     let output = run(&["--json"]);
     assert_eq!(output.status.code(), Some(expected.code), "{what}");
     is_json_error(what, &output, expected.code);
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0, "{what} left something");
+    assert_eq!(
+        fs::read_dir(&folder.0).unwrap().count(),
+        0,
+        "{what} left something"
+    );
     assert_eq!(before.left(&folder.0), [""; 0]);
 }
 
 #[test]
 fn wrong_words_are_told_in_three_lines() {
     let cases: [(&[&str], &[&str]); 13] = [
-        (&["run", "last-replica-standin"], &["last-replica-standin", "last-replica-standing"]),
+        (
+            &["run", "last-replica-standin"],
+            &["last-replica-standin", "last-replica-standing"],
+        ),
         (&["last-replica-standin"], &["last-replica-standing"]),
-        (&["run", "--set", "log.flush.interval.message=1"], &["log.flush.interval.message", "log.flush.interval.messages"]),
+        (
+            &["run", "--set", "log.flush.interval.message=1"],
+            &["log.flush.interval.message", "log.flush.interval.messages"],
+        ),
         (&["run", "--set", "nonsense"], &["KEY=VALUE"]),
-        (&["run", "--feature", "eligible.leader.replica.version=0"], &["eligible.leader.replicas.version"]),
-        (&["run", "--feature", "eligible.leader.replicas.version=7"], &["eligible.leader.replicas.version"]),
+        (
+            &["run", "--feature", "eligible.leader.replica.version=0"],
+            &["eligible.leader.replicas.version"],
+        ),
+        (
+            &["run", "--feature", "eligible.leader.replicas.version=7"],
+            &["eligible.leader.replicas.version"],
+        ),
         (&["run", "--seeds", "5..3"], &["5..3"]),
         (&["run", "--seed", "9007199254740992"], &["9007199254740992"]),
         (&["run", "--time", "60s"], &["--time"]),
@@ -82,24 +115,50 @@ fn wrong_words_are_told_in_three_lines() {
 fn a_broken_scenario_is_told_with_its_line() {
     let whole = String::from_utf8(ackall().args(["scenarios", "calm"]).output().unwrap().stdout).unwrap();
     let folder = Folder::new("broken");
-    let line_of = |text: &str, of: &str| format!("line {}", text.lines().position(|line| line.contains(of)).unwrap() + 1);
+    let line_of = |text: &str, of: &str| {
+        format!(
+            "line {}",
+            text.lines().position(|line| line.contains(of)).unwrap() + 1
+        )
+    };
     let broken = [
         whole.replace("partitions = 1", "partitions = \"one\""),
         whole.replace("partitions = 1", "partitions = = 1"),
         whole.replace("replication_factor = 3", "replication_facto = 3"),
     ];
-    for (n, (text, at)) in broken.iter().zip(["partitions", "partitions", "replication_facto"]).enumerate() {
+    for (n, (text, at)) in broken
+        .iter()
+        .zip(["partitions", "partitions", "replication_facto"])
+        .enumerate()
+    {
         assert_ne!(*text, whole);
         let path = folder.0.join(format!("broken-{n}.toml"));
         fs::write(&path, text).unwrap();
         let path = path.to_str().unwrap();
-        refused(path, &["run", path], &Expected { code: 64, says: &[path, &line_of(text, at)] });
+        refused(
+            path,
+            &["run", path],
+            &Expected {
+                code: 64,
+                says: &[path, &line_of(text, at)],
+            },
+        );
     }
-    for (n, bytes) in [&b"\xff\xfe\x00"[..], b"", &[b'['; 100_000]].into_iter().enumerate() {
+    for (n, bytes) in [&b"\xff\xfe\x00"[..], b"", &[b'['; 100_000]]
+        .into_iter()
+        .enumerate()
+    {
         let path = folder.0.join(format!("bytes-{n}.toml"));
         fs::write(&path, bytes).unwrap();
         let path = path.to_str().unwrap();
-        refused(path, &["run", path], &Expected { code: 64, says: &[path] });
+        refused(
+            path,
+            &["run", path],
+            &Expected {
+                code: 64,
+                says: &[path],
+            },
+        );
     }
 }
 
@@ -109,11 +168,23 @@ fn a_run_folder_in_use_is_refused_and_kept() {
     let kept = folder.0.join("kept");
     fs::write(&kept, "mine").unwrap();
     let path = folder.0.to_str().unwrap();
-    refused("--run-dir", &["run", "--run-dir", path], &Expected { code: 64, says: &[path, "in use"] });
+    refused(
+        "--run-dir",
+        &["run", "--run-dir", path],
+        &Expected {
+            code: 64,
+            says: &[path, "in use"],
+        },
+    );
     assert_eq!(fs::read(&kept).unwrap(), b"mine");
     let file = kept.to_str().unwrap();
     let output = ackall().args(["run", "--run-dir", file]).output().unwrap();
-    assert_eq!(output.status.code().unwrap() & !7, 64, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code().unwrap() & !7,
+        64,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(fs::read(&kept).unwrap(), b"mine");
 }
 
@@ -166,7 +237,10 @@ impl Private {
         if !self.root {
             command.args(["--user", "--map-root-user"]);
         }
-        command.args(["--", "sh", "-euc", script]).env("ACKALL", &copy).env("HERE", &here);
+        command
+            .args(["--", "sh", "-euc", script])
+            .env("ACKALL", &copy)
+            .env("HERE", &here);
         command.current_dir(&self.folder.0);
         command
     }
@@ -191,7 +265,11 @@ fn devices(fuse: &str, tun: &str) -> String {
 }
 
 fn setpriv_is_there() -> bool {
-    let there = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_ok();
+    let there = Command::new("setpriv")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok();
     if !there {
         skipped("setpriv", "setpriv, of util-linux, is not installed");
     }
@@ -201,16 +279,26 @@ fn setpriv_is_there() -> bool {
 /// A machine that lacks something: `run` and `doctor` say what, and leave nothing.
 fn lacks(what: &str, private: &Private, script: &str, says: &[&str]) {
     let before = Machine::now();
-    let run = private.run(&format!("{script} \"$ACKALL\" run --no-progress --out \"$HERE/runs\""));
+    let run = private.run(&format!(
+        "{script} \"$ACKALL\" run --no-progress --out \"$HERE/runs\""
+    ));
     is_three_lines(what, &run.err, run.status.code(), &Expected { code: 69, says });
     let doctor = private.run(&format!("{script} \"$ACKALL\" doctor --json"));
     assert_eq!(doctor.code(), 69, "{what}: {}", doctor.said());
     let probes: Vec<serde_json::Value> = serde_json::from_str(&doctor.out).unwrap();
-    let missing: Vec<&serde_json::Value> = probes.iter().filter(|probe| probe["available"] == false).collect();
+    let missing: Vec<&serde_json::Value> = probes
+        .iter()
+        .filter(|probe| probe["available"] == false)
+        .collect();
     assert!(!missing.is_empty(), "{what}: {}", doctor.out);
     for probe in missing {
-        let told = ["why_not", "remedy"].iter().all(|field| !probe[*field].as_str().unwrap().is_empty());
-        assert!(told && probe["remedy"].as_str().unwrap().lines().count() == 1, "{what}: {probe}");
+        let told = ["why_not", "remedy"]
+            .iter()
+            .all(|field| !probe[*field].as_str().unwrap().is_empty());
+        assert!(
+            told && probe["remedy"].as_str().unwrap().lines().count() == 1,
+            "{what}: {probe}"
+        );
     }
     let left = fs::read_dir(private.folder.0.join("here/runs")).unwrap().count();
     assert_eq!(left, 0, "{what} left something");
@@ -220,7 +308,9 @@ fn lacks(what: &str, private: &Private, script: &str, says: &[&str]) {
 #[test]
 fn closed_devices_are_told() {
     let _ground = ground();
-    let Some(private) = Private::of_root("devices").filter(|_| setpriv_is_there()) else { return };
+    let Some(private) = Private::of_root("devices").filter(|_| setpriv_is_there()) else {
+        return;
+    };
     for (fuse, tun, says) in [("600", "666", "/dev/fuse"), ("666", "600", "/dev/net/tun")] {
         let script = devices(fuse, tun) + "as_nobody";
         lacks(says, &private, &script, &[says, "chmod 0666"]);
@@ -230,18 +320,38 @@ fn closed_devices_are_told() {
 #[test]
 fn forbidden_namespaces_are_told() {
     let _ground = ground();
-    let Some(private) = Private::new("namespaces").filter(|_| setpriv_is_there()) else { return };
+    let Some(private) = Private::new("namespaces").filter(|_| setpriv_is_there()) else {
+        return;
+    };
     let runs = "mkdir -p \"$HERE/runs\"; chmod 777 \"$HERE/runs\";";
     // A user whom a user namespace does not know may make no namespaces at all.
-    lacks("an unknown user", &private, &format!("{runs} exec unshare --user --"), &["namespaces"]);
+    lacks(
+        "an unknown user",
+        &private,
+        &format!("{runs} exec unshare --user --"),
+        &["namespaces"],
+    );
     // Root whose rights were taken, as in a container.
     let bare = format!("{runs} exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin --");
-    lacks("root without rights", &private, &bare, &["namespaces", "--privileged"]);
+    lacks(
+        "root without rights",
+        &private,
+        &bare,
+        &["namespaces", "--privileged"],
+    );
     if !is_root() {
-        skipped("root", "a limit on user namespaces for another user is root's to set");
+        skipped(
+            "root",
+            "a limit on user namespaces for another user is root's to set",
+        );
         return;
     }
-    lacks("no user namespaces", &private, &format!("{runs} {NONE_LEFT}; none_left"), &["namespaces", "max_user_namespaces"]);
+    lacks(
+        "no user namespaces",
+        &private,
+        &format!("{runs} {NONE_LEFT}; none_left"),
+        &["namespaces", "max_user_namespaces"],
+    );
 }
 
 /// A user namespace of two users, whose limit on further ones is none: the machine's own limit is nobody's to touch.
@@ -262,11 +372,23 @@ const NONE_LEFT: &str = r#"
 #[test]
 fn no_room_at_the_start_is_told() {
     let _ground = ground();
-    let Some(private) = Private::new("no-room") else { return };
+    let Some(private) = Private::new("no-room") else {
+        return;
+    };
     let before = Machine::now();
     let small = "mount -t tmpfs -o size=64m none \"$HERE\"; mkdir \"$HERE/runs\"; cd \"$HERE/runs\";";
-    let run = private.run(&format!("{small} \"$ACKALL\" run --out \"$HERE/runs\" || code=$?; ls \"$HERE/runs\"; exit $code"));
-    is_three_lines("no room", &run.err, run.status.code(), &Expected { code: 69, says: &["MiB", "--out"] });
+    let run = private.run(&format!(
+        "{small} \"$ACKALL\" run --out \"$HERE/runs\" || code=$?; ls \"$HERE/runs\"; exit $code"
+    ));
+    is_three_lines(
+        "no room",
+        &run.err,
+        run.status.code(),
+        &Expected {
+            code: 69,
+            says: &["MiB", "--out"],
+        },
+    );
     assert_eq!(run.out, "", "files are left");
     let doctor = private.run(&format!("{small} \"$ACKALL\" doctor --json"));
     assert_eq!(doctor.code(), 69, "{}", doctor.said());
@@ -277,7 +399,9 @@ fn no_room_at_the_start_is_told() {
 #[test]
 fn a_disk_that_fills_during_the_run_is_told() {
     let _ground = ground();
-    let Some(private) = Private::new("fills") else { return };
+    let Some(private) = Private::new("fills") else {
+        return;
+    };
     let before = Machine::now();
     // Room enough at first; under load the file system is made as small as what is in it, and a little more.
     let script = "mount -t tmpfs -o size=2g none \"$HERE\"
@@ -293,18 +417,30 @@ fn a_disk_that_fills_during_the_run_is_told() {
         test ! -e \"$HERE/run/result.json\"
         exit $code";
     let run = private.run(script);
-    is_three_lines("a full disk", &run.err, run.status.code(), &Expected { code: 70, says: &["No space", "--out"] });
+    is_three_lines(
+        "a full disk",
+        &run.err,
+        run.status.code(),
+        &Expected {
+            code: 70,
+            says: &["No space", "--out"],
+        },
+    );
     assert_eq!(before.left(&private.folder.0), [""; 0]);
 }
 
 #[test]
 fn an_ordinary_user_with_open_devices_has_a_whole_run() {
     let _ground = ground();
-    let Some(private) = Private::of_root("user").filter(|_| setpriv_is_there()) else { return };
+    let Some(private) = Private::of_root("user").filter(|_| setpriv_is_there()) else {
+        return;
+    };
     let before = Machine::now();
     let args = FALLEN.args.join(" ");
     let script = devices("666", "666")
-        + &format!("as_nobody \"$ACKALL\" run {args} --seed 1 --keep-disks always --run-dir \"$HERE/runs/run\"");
+        + &format!(
+            "as_nobody \"$ACKALL\" run {args} --seed 1 --keep-disks always --run-dir \"$HERE/runs/run\""
+        );
     let mut run = private.run(&script);
     run.dir = private.folder.0.join("here/runs/run");
     let wrong = wrong(&FALLEN, &run);
@@ -321,12 +457,18 @@ fn doctor_tells_each_mechanism() {
     assert!(probes.len() > 3, "{probes:?}");
     for probe in &probes {
         assert_eq!(probe["available"], true, "{probe}");
-        assert!(!probe["name"].as_str().unwrap().is_empty() && !probe["how"].as_str().unwrap().is_empty(), "{probe}");
+        assert!(
+            !probe["name"].as_str().unwrap().is_empty() && !probe["how"].as_str().unwrap().is_empty(),
+            "{probe}"
+        );
     }
     let table = ackall().arg("doctor").output().unwrap();
     assert_eq!(table.status.code(), Some(0));
     let lines = String::from_utf8(table.stdout).unwrap();
     for probe in &probes {
-        assert!(lines.contains(probe["name"].as_str().unwrap()), "{probe}: {lines}");
+        assert!(
+            lines.contains(probe["name"].as_str().unwrap()),
+            "{probe}: {lines}"
+        );
     }
 }

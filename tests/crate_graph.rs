@@ -16,7 +16,10 @@ fn drawn() -> Graph {
         let to = to.split(',').map(|name| name.trim().to_string()).collect();
         Some((from.trim().to_string(), to))
     };
-    text.lines().filter(|line| line.starts_with("    ")).filter_map(arrow).collect()
+    text.lines()
+        .filter(|line| line.starts_with("    "))
+        .filter_map(arrow)
+        .collect()
 }
 
 /// The edges of the build, between crates of the workspace; development dependencies apart.
@@ -32,10 +35,18 @@ fn built() -> Graph {
     let ours: BTreeSet<String> = packages.iter().map(&name).collect();
     let edges = |package: &serde_json::Value| {
         let dependencies = package["dependencies"].as_array().unwrap().iter();
-        let normal = dependencies.filter(|dependency| dependency["kind"] != "dev").map(&name);
-        normal.filter(|to| ours.contains(to) && to != LEAF).collect::<BTreeSet<_>>()
+        let normal = dependencies
+            .filter(|dependency| dependency["kind"] != "dev")
+            .map(&name);
+        normal
+            .filter(|to| ours.contains(to) && to != LEAF)
+            .collect::<BTreeSet<_>>()
     };
-    packages.iter().map(|package| (name(package), edges(package))).filter(|(_, to)| !to.is_empty()).collect()
+    packages
+        .iter()
+        .map(|package| (name(package), edges(package)))
+        .filter(|(_, to)| !to.is_empty())
+        .collect()
 }
 
 fn not_drawn(built: &Graph, drawn: &Graph) -> Vec<(String, String)> {
@@ -52,21 +63,43 @@ fn not_drawn(built: &Graph, drawn: &Graph) -> Vec<(String, String)> {
 #[test]
 fn every_edge_of_the_build_is_drawn_and_every_drawn_one_is_built() {
     let (built, drawn) = (built(), drawn());
-    assert_eq!(not_drawn(&built, &drawn), [], "edges that ARCHITECTURE.md does not draw");
-    assert_eq!(not_drawn(&drawn, &built), [], "edges that ARCHITECTURE.md draws and nobody needs");
+    assert_eq!(
+        not_drawn(&built, &drawn),
+        [],
+        "edges that ARCHITECTURE.md does not draw"
+    );
+    assert_eq!(
+        not_drawn(&drawn, &built),
+        [],
+        "edges that ARCHITECTURE.md draws and nobody needs"
+    );
 }
 
 #[test]
 fn an_edge_from_the_harness_to_the_reference_cluster_would_be_found() {
     let (mut built, drawn) = (built(), drawn());
     built.get_mut("harness").unwrap().insert("reference".into());
-    assert_eq!(not_drawn(&built, &drawn), [("harness".to_string(), "reference".to_string())]);
+    assert_eq!(
+        not_drawn(&built, &drawn),
+        [("harness".to_string(), "reference".to_string())]
+    );
 }
 
 #[test]
 fn the_checker_depends_on_no_runtime_and_no_system_calls() {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "-p", "checker", "--edges", "normal", "--prefix", "none", "--target", "all"])
+        .args([
+            "tree",
+            "--offline",
+            "-p",
+            "checker",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--target",
+            "all",
+        ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

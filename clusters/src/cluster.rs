@@ -140,19 +140,36 @@ impl Cluster {
         });
         let mut nodes = Vec::new();
         for (role, kind, count) in [
-            (&layout.system.controller, RoleKind::Controller, layout.controllers),
+            (
+                &layout.system.controller,
+                RoleKind::Controller,
+                layout.controllers,
+            ),
             (&layout.system.broker, RoleKind::Broker, layout.brokers),
         ] {
             for id in role.first_id..role.first_id + count {
                 let home = layout.run_dir.join("nodes").join(id.to_string());
-                let spec = NodeSpec { id, name: format!("node-{id}"), home: home.clone(), visible: Vec::new() };
+                let spec = NodeSpec {
+                    id,
+                    name: format!("node-{id}"),
+                    home: home.clone(),
+                    visible: Vec::new(),
+                };
                 let address = ground.add_node(spec)?;
-                nodes.push(Node { id, role: kind, address: SocketAddr::from((address, role.port)), home });
+                nodes.push(Node {
+                    id,
+                    role: kind,
+                    address: SocketAddr::from((address, role.port)),
+                    home,
+                });
             }
         }
         let voter = |node: &Node| format!("{}@{}", node.id, node.address);
-        let voters: Vec<String> =
-            nodes.iter().filter(|node| node.role == RoleKind::Controller).map(voter).collect();
+        let voters: Vec<String> = nodes
+            .iter()
+            .filter(|node| node.role == RoleKind::Controller)
+            .map(voter)
+            .collect();
         let cluster = Cluster {
             ground,
             layout_properties: layout.properties,
@@ -215,12 +232,18 @@ impl Cluster {
     /// # Errors
     /// Where there is none.
     pub fn node(&self, id: i32) -> Result<&Node, Error> {
-        self.nodes.iter().find(|node| node.id == id).ok_or(Error::NoNode(id))
+        self.nodes
+            .iter()
+            .find(|node| node.id == id)
+            .ok_or(Error::NoNode(id))
     }
 
     /// What the nodes offer; the local ground offers all.
     pub fn offers(&self, capability: Capability) -> bool {
-        matches!(capability, Capability::Process | Capability::Links | Capability::Power)
+        matches!(
+            capability,
+            Capability::Process | Capability::Links | Capability::Power
+        )
     }
 
     /// Formats every disk, all at once, and waits for the last.
@@ -237,7 +260,12 @@ impl Cluster {
         let all = async {
             while !waiting.is_empty() {
                 let Ok(event) = events.recv().await else { continue };
-                let Event::ProgramEnded { node, status, signal, .. } = event else { continue };
+                let Event::ProgramEnded {
+                    node, status, signal, ..
+                } = event
+                else {
+                    continue;
+                };
                 if status != Some(0) {
                     return Err(self.format_failed(node, format!("ended with {status:?}, signal {signal:?}")));
                 }
@@ -252,7 +280,11 @@ impl Cluster {
     }
 
     fn format_failed(&self, node: i32, how: String) -> Error {
-        Error::Format { node, how, log: self.log_tail(node) }
+        Error::Format {
+            node,
+            how,
+            log: self.log_tail(node),
+        }
     }
 
     /// Starts a node's program; gives its number among the node's programs, and the instant of its exec in
@@ -268,15 +300,30 @@ impl Cluster {
 
     fn run(&self, node: &Node, argv: Vec<String>) -> Result<(u32, u64), Error> {
         let log = node.home.join(LOG);
-        let started =
-            self.ground.start(node.id, Program { argv, env: Vec::new(), log, cwd: node.home.clone() })?;
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner).insert(node.id, started.start);
+        let started = self.ground.start(
+            node.id,
+            Program {
+                argv,
+                env: Vec::new(),
+                log,
+                cwd: node.home.clone(),
+            },
+        )?;
+        self.starts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(node.id, started.start);
         Ok((started.start, started.exec_at_ns))
     }
 
     /// The number of a node's newest program, among all that it ran; 0 where there was none.
     pub fn last_start(&self, id: i32) -> u32 {
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied().unwrap_or_default()
+        self.starts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&id)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Signals a node.
@@ -331,13 +378,18 @@ impl Cluster {
     /// Where the ledger or the saved bytes cannot be read.
     pub fn lost(&self, id: i32, fault: u64) -> Result<Vec<LostRecords>, Error> {
         let home = &self.node(id)?.home;
-        lost_records(home, fault).map_err(|source| Error::File { path: home.clone(), source })
+        lost_records(home, fault).map_err(|source| Error::File {
+            path: home.clone(),
+            source,
+        })
     }
 
     /// The last lines of a node's log, in one.
     pub fn log_tail(&self, id: i32) -> String {
         const LINES: usize = 3;
-        let Ok(node) = self.node(id) else { return String::new() };
+        let Ok(node) = self.node(id) else {
+            return String::new();
+        };
         let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
         let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join(" | ")

@@ -54,11 +54,20 @@ struct LostFile {
 pub fn lost_records(home: &Path, fault: u64) -> io::Result<Vec<LostRecords>> {
     let mut runs = Vec::new();
     for line in fs::read_to_string(home.join(LEDGER))?.lines() {
-        let Line::Cut(cut) = serde_json::from_str(line)? else { continue };
+        let Line::Cut(cut) = serde_json::from_str(line)? else {
+            continue;
+        };
         for file in cut.files.iter().filter(|_| cut.fault == fault) {
-            let Some((topic, partition)) = segment_of(Path::new(&file.path)) else { continue };
+            let Some((topic, partition)) = segment_of(Path::new(&file.path)) else {
+                continue;
+            };
             for saved in &file.saved {
-                batches(&fs::read(home.join(LOST).join(saved))?, &topic, partition, &mut runs);
+                batches(
+                    &fs::read(home.join(LOST).join(saved))?,
+                    &topic,
+                    partition,
+                    &mut runs,
+                );
             }
         }
     }
@@ -84,7 +93,12 @@ fn batches(bytes: &[u8], topic: &str, partition: i32, runs: &mut Vec<LostRecords
             at += 1;
             continue;
         };
-        runs.push(LostRecords { topic: topic.into(), partition, from, to });
+        runs.push(LostRecords {
+            topic: topic.into(),
+            partition,
+            from,
+            to,
+        });
         at += length;
     }
 }
@@ -106,7 +120,9 @@ fn joined(mut runs: Vec<LostRecords>) -> Vec<LostRecords> {
     let mut joined: Vec<LostRecords> = Vec::new();
     for run in runs {
         match joined.last_mut() {
-            Some(last) if last.topic == run.topic && last.partition == run.partition && run.from <= last.to => {
+            Some(last)
+                if last.topic == run.topic && last.partition == run.partition && run.from <= last.to =>
+            {
                 last.to = last.to.max(run.to);
             }
             _ => joined.push(run),
@@ -143,8 +159,14 @@ mod tests {
     #[test]
     fn only_segments_of_topics_count() {
         let name = |p: &str| segment_of(Path::new(p));
-        assert_eq!(name("my-topic-3/00000000000000000000.log"), Some(("my-topic".into(), 3)));
-        assert_eq!(name("/my-topic-3/00000000000000000000.log"), Some(("my-topic".into(), 3)));
+        assert_eq!(
+            name("my-topic-3/00000000000000000000.log"),
+            Some(("my-topic".into(), 3))
+        );
+        assert_eq!(
+            name("/my-topic-3/00000000000000000000.log"),
+            Some(("my-topic".into(), 3))
+        );
         assert_eq!(name("__cluster_metadata-0/00000000000000000000.log"), None);
         assert_eq!(name("t-0/leader-epoch-checkpoint"), None);
     }
@@ -162,7 +184,15 @@ mod tests {
         let found = lost_records(&home, 7);
         let none = lost_records(&home, 8);
         fs::remove_dir_all(&home).unwrap();
-        assert_eq!(found.unwrap(), [LostRecords { topic: "t".into(), partition: 0, from: 3, to: 5 }]);
+        assert_eq!(
+            found.unwrap(),
+            [LostRecords {
+                topic: "t".into(),
+                partition: 0,
+                from: 3,
+                to: 5
+            }]
+        );
         assert_eq!(none.unwrap(), []);
     }
 

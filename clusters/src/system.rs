@@ -79,7 +79,11 @@ impl System {
     /// A node's configuration file.
     pub fn config(&self, role: &Role, fill: &Fill<'_>) -> String {
         let text = role.template.trim_start_matches('\n').to_string();
-        let properties: String = fill.properties.iter().map(|(k, v)| format!("{k}={v}\n")).collect();
+        let properties: String = fill
+            .properties
+            .iter()
+            .map(|(k, v)| format!("{k}={v}\n"))
+            .collect();
         fill.text(&text).replace("{properties}\n", &properties)
     }
 
@@ -92,7 +96,10 @@ impl System {
                 continue;
             }
             for (name, level) in features {
-                let fill = |a: &String| a.replace("{feature}", name).replace("{level}", &level.to_string());
+                let fill = |a: &String| {
+                    a.replace("{feature}", name)
+                        .replace("{level}", &level.to_string())
+                };
                 argv.extend(self.format.feature.iter().map(fill));
             }
         }
@@ -136,11 +143,23 @@ mod tests {
             properties: &properties,
         };
         let config = system.config(&system.broker, &fill);
-        assert!(config.contains("\nlisteners=PLAINTEXT://10.9.0.4:9092\n"), "{config}");
-        assert!(config.ends_with("log.dirs=/r/mount\nmin.insync.replicas=2\n"), "{config}");
+        assert!(
+            config.contains("\nlisteners=PLAINTEXT://10.9.0.4:9092\n"),
+            "{config}"
+        );
+        assert!(
+            config.ends_with("log.dirs=/r/mount\nmin.insync.replicas=2\n"),
+            "{config}"
+        );
         let features = BTreeMap::from([("eligible.leader.replicas.version".to_string(), 0)]);
         let argv = system.format_command(&fill, &features);
-        assert_eq!(argv[argv.len() - 2..], ["--feature", "eligible.leader.replicas.version=0"]);
-        assert_eq!(system.start_command(&fill), ["{self}", "node", "start", "--config", "/r/server.properties"]);
+        assert_eq!(
+            argv[argv.len() - 2..],
+            ["--feature", "eligible.leader.replicas.version=0"]
+        );
+        assert_eq!(
+            system.start_command(&fill),
+            ["{self}", "node", "start", "--config", "/r/server.properties"]
+        );
     }
 }

@@ -12,7 +12,12 @@ const RUNS_LIMIT: u64 = 10_000;
 
 /// Does acks=all survive the night? Starts a cluster on hosts of its own, breaks it, and judges what its clients saw.
 #[derive(Parser, Debug)]
-#[command(name = "ackall", version, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "ackall",
+    version,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true
+)]
 pub struct Cli {
     /// What to do; without it, `run`.
     #[command(subcommand)]
@@ -158,7 +163,11 @@ impl RunArgs {
     /// Usage, where they are no numbers below 2^53, or too many.
     pub fn seeds(&self) -> Result<Vec<u64>, Error> {
         let wrong = |why: String| {
-            Error::usage("reading the seeds", why, "--seed 7, or --seeds 1..20 (numbers below 2^53)")
+            Error::usage(
+                "reading the seeds",
+                why,
+                "--seed 7, or --seeds 1..20 (numbers below 2^53)",
+            )
         };
         let one = |text: &str| match text.parse::<u64>() {
             Ok(seed) if seed < SEED_LIMIT => Ok(seed),
@@ -168,7 +177,9 @@ impl RunArgs {
             let seed = self.seed.map_or_else(drawn_seed, Ok)?;
             return Ok(vec![one(&seed.to_string())?]);
         };
-        let (low, high) = range.split_once("..").ok_or_else(|| wrong(format!("{range:?} is no range")))?;
+        let (low, high) = range
+            .split_once("..")
+            .ok_or_else(|| wrong(format!("{range:?} is no range")))?;
         let (low, high) = (one(low)?, one(high.trim_start_matches('='))?);
         if low > high || high - low >= RUNS_LIMIT {
             return Err(wrong(format!("{range} is not 1 to {RUNS_LIMIT} seeds")));
@@ -181,7 +192,10 @@ impl RunArgs {
     /// # Errors
     /// Usage, where one has no `=`.
     pub fn properties(&self) -> Result<Vec<(String, String)>, Error> {
-        self.set.iter().map(|text| pair("--set", "KEY=VALUE", text)).collect()
+        self.set
+            .iter()
+            .map(|text| pair("--set", "KEY=VALUE", text))
+            .collect()
     }
 
     /// `NAME=LEVEL` pairs of `--feature`.
@@ -207,7 +221,11 @@ impl RunArgs {
 fn pair(flag: &str, form: &str, text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
-        _ => Err(Error::usage(format!("reading {flag} {text}"), format!("it is no {form}"), format!("{flag} {form}"))),
+        _ => Err(Error::usage(
+            format!("reading {flag} {text}"),
+            format!("it is no {form}"),
+            format!("{flag} {form}"),
+        )),
     }
 }
 
@@ -235,7 +253,10 @@ mod tests {
         assert!(cli.command.is_none());
         assert_eq!(cli.run.scenario, "last-replica-standing");
         let cli = parse(&["--feature", "eligible.leader.replicas.version=0"]);
-        assert_eq!(cli.run.features().unwrap(), [("eligible.leader.replicas.version".to_string(), 0)]);
+        assert_eq!(
+            cli.run.features().unwrap(),
+            [("eligible.leader.replicas.version".to_string(), 0)]
+        );
     }
 
     #[test]

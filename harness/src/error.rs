@@ -30,9 +30,19 @@ impl Status {
     /// The status of this number, where there is one.
     pub fn from_code(code: u8) -> Option<Status> {
         use Status::*;
-        [Pass, Fail, Unknown, Usage, Data, Unavailable, Internal, Interrupted, Terminated]
-            .into_iter()
-            .find(|status| *status as u8 == code)
+        [
+            Pass,
+            Fail,
+            Unknown,
+            Usage,
+            Data,
+            Unavailable,
+            Internal,
+            Interrupted,
+            Terminated,
+        ]
+        .into_iter()
+        .find(|status| *status as u8 == code)
     }
 
     /// The status of several runs in one command: interrupted if any, else 70 if any, else 1, 2, 0.
@@ -78,7 +88,12 @@ impl Error {
     ) -> Error {
         // A cause of several lines is one line here: the form is three lines.
         let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        Error { status, what: what.into(), why, next: next.into() }
+        Error {
+            status,
+            what: what.into(),
+            why,
+            next: next.into(),
+        }
     }
 
     /// A wrong command line, scenario, property or file name.
@@ -103,7 +118,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}\n  why: {}\n  next: {}", self.what, self.why, self.next)
+        write!(
+            f,
+            "error: {}\n  why: {}\n  next: {}",
+            self.what, self.why, self.next
+        )
     }
 }
 
@@ -112,7 +131,10 @@ impl std::error::Error for Error {}
 /// The known names nearest to a wrong one: at most three, the nearest first.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
-    let mut ranked: Vec<_> = known.into_iter().map(|name| (distance(wrong, name), name)).collect();
+    let mut ranked: Vec<_> = known
+        .into_iter()
+        .map(|name| (distance(wrong, name), name))
+        .collect();
     ranked.sort();
     ranked.into_iter().take(SHOWN).map(|(_, name)| name).collect()
 }
@@ -139,7 +161,12 @@ mod tests {
 
     #[test]
     fn the_nearest_names_come_first() {
-        let known = ["calm", "last-replica-crash", "last-replica-standing", "follower-power-cut"];
+        let known = [
+            "calm",
+            "last-replica-crash",
+            "last-replica-standing",
+            "follower-power-cut",
+        ];
         assert_eq!(nearest("last-replica-standin", known)[0], "last-replica-standing");
         assert_eq!(nearest("clam", known)[0], "calm");
         assert_eq!(nearest("", known).len(), 3);
@@ -148,7 +175,10 @@ mod tests {
     #[test]
     fn an_error_is_three_lines_whatever_its_cause() {
         let text = Error::usage("reading x", "line one\n  line two", "write y").to_string();
-        assert_eq!(text, "error: reading x\n  why: line one line two\n  next: write y");
+        assert_eq!(
+            text,
+            "error: reading x\n  why: line one line two\n  next: write y"
+        );
     }
 
     #[test]

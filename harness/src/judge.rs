@@ -25,9 +25,11 @@ pub struct Measured {
 pub fn read(run_dir: &Path) -> Result<History, Error> {
     let path = run_dir.join(store::HISTORY);
     history::read_path(&path).map_err(|e| match e {
-        history::ReadError::Io(e) => {
-            Error::usage(format!("reading {}", path.display()), e, "name a run's folder; `latest` is the newest")
-        }
+        history::ReadError::Io(e) => Error::usage(
+            format!("reading {}", path.display()),
+            e,
+            "name a run's folder; `latest` is the newest",
+        ),
         e => Error::new(
             Status::Data,
             format!("reading {}", path.display()),
@@ -77,15 +79,23 @@ pub fn judge_run(
         );
     }
     let meta = meta(plan, run_dir, &history, measured);
-    results::write_all(run_dir, &history, &verdict, &meta)
-        .map_err(|e| Error::internal(format!("writing the result in {}", run_dir.display()), e, "free some space"))?;
+    results::write_all(run_dir, &history, &verdict, &meta).map_err(|e| {
+        Error::internal(
+            format!("writing the result in {}", run_dir.display()),
+            e,
+            "free some space",
+        )
+    })?;
     Ok(status(&verdict))
 }
 
 /// What a report says beside the verdict.
 pub fn meta(plan: &Plan, run_dir: &Path, history: &History, measured: &Measured) -> RunMeta {
     let name = |path: Option<&Path>| {
-        path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
+        path.and_then(Path::file_name)
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     };
     RunMeta {
         scenario: plan.scenario.clone(),
@@ -108,14 +118,20 @@ pub fn meta(plan: &Plan, run_dir: &Path, history: &History, measured: &Measured)
 fn environment(history: &History, as_root: bool) -> Environment {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let memory = read("/proc/meminfo");
-    let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
+    let kib = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
     Environment {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_string(),
         arch: std::env::consts::ARCH.into(),
         cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u64),
         memory_bytes: kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024,
         as_root,
-        stalls: history.entries.iter().filter(|entry| matches!(entry.body, Body::Stall(_))).count() as u64,
+        stalls: history
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.body, Body::Stall(_)))
+            .count() as u64,
     }
 }
 
@@ -130,7 +146,11 @@ pub fn keep_disks(plan: &Plan, run_dir: &Path, status: Status) {
         return;
     }
     // Nodes may still run and write: what cannot be removed now is only space, and the ground ends in a moment.
-    for node in fs::read_dir(run_dir.join(store::NODES)).into_iter().flatten().flatten() {
+    for node in fs::read_dir(run_dir.join(store::NODES))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         for folder in ["disk", "lost", "trash"] {
             let _ = fs::remove_dir_all(node.path().join(folder));
         }

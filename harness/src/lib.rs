@@ -72,7 +72,11 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         Some(Command::Report(args)) => commands::stored::report(&args),
         Some(Command::Doctor { json }) => commands::doctor::doctor(json),
         Some(Command::Schema { of }) => commands::schema::schema(of),
-        Some(Command::Bench { boots, operations, json }) => commands::bench::bench(boots, operations, json),
+        Some(Command::Bench {
+            boots,
+            operations,
+            json,
+        }) => commands::bench::bench(boots, operations, json),
         Some(Command::Node { .. }) => Err(Error::internal(
             "running a node",
             "this program was built without the reference cluster",
@@ -89,7 +93,11 @@ fn wrong_words(e: &clap::Error, json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = e.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let first = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let next = tip.map_or("ackall --help".to_string(), |tip| format!("{tip}; ackall --help"));
     let error = Error::usage("reading the command line", first, next);

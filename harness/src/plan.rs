@@ -141,8 +141,10 @@ impl Plan {
                 "leave --time out, or run `calm`",
             ));
         }
-        if let Some((name, level)) =
-            overrides.features.iter().find(|(name, level)| *name != ELR_FEATURE || !(0..=1).contains(*level))
+        if let Some((name, level)) = overrides
+            .features
+            .iter()
+            .find(|(name, level)| *name != ELR_FEATURE || !(0..=1).contains(*level))
         {
             return Err(Error::usage(
                 format!("planning {} with {name}={level}", scenario.name),
@@ -150,7 +152,10 @@ impl Plan {
                 format!("--feature {ELR_FEATURE}=0 or =1"),
             ));
         }
-        let mut draw = Draw { plan: stream(seed, Stream::Plan), sources: BTreeMap::new() };
+        let mut draw = Draw {
+            plan: stream(seed, Stream::Plan),
+            sources: BTreeMap::new(),
+        };
         let assignment = draw.assignment(&scenario.topic);
         let producers = draw.range("workload.producers", scenario.workload.producers);
         let record_bytes = draw.sizes(scenario.workload.record_bytes);
@@ -185,7 +190,9 @@ impl Plan {
             command: command.into(),
             promises: promises(scenario, flushed),
             limit_ms: scenario.limit.as_millis() as u64 + overrides.time_ms.unwrap_or(0),
-            time_ms: overrides.time_ms.or(scenario.time.map(|time| time.as_millis() as u64)),
+            time_ms: overrides
+                .time_ms
+                .or(scenario.time.map(|time| time.as_millis() as u64)),
             keep_disks,
             features,
             server,
@@ -246,7 +253,8 @@ impl Draw {
     }
 
     fn range(&mut self, what: &str, range: Range) -> u64 {
-        self.sources.insert(what.into(), format!("seed, from [{}, {}]", range.low, range.high));
+        self.sources
+            .insert(what.into(), format!("seed, from [{}, {}]", range.low, range.high));
         range.low + self.below(range.high - range.low + 1)
     }
 
@@ -277,9 +285,13 @@ impl Draw {
         const PICKS: u64 = 720_720;
         let after = self.condition(&format!("steps.{}.after", step.name), &step.after);
         let picks = step.act.iter().map(|_| self.below(PICKS)).collect();
-        self.sources.insert(format!("steps.{}.picks", step.name), "seed".into());
+        self.sources
+            .insert(format!("steps.{}.picks", step.name), "seed".into());
         let until = self.condition(&format!("steps.{}.until", step.name), &step.until);
-        let with_elr = self.condition(&format!("steps.{}.until_with_elr", step.name), &step.until_with_elr);
+        let with_elr = self.condition(
+            &format!("steps.{}.until_with_elr", step.name),
+            &step.until_with_elr,
+        );
         let both = [until, with_elr];
         let until = both.into_iter().take(if elr { 2 } else { 1 });
         PlannedStep {
@@ -289,7 +301,9 @@ impl Draw {
             picks,
             after,
             act: step.act.clone(),
-            until: until.filter(|condition| *condition != Condition::default()).collect(),
+            until: until
+                .filter(|condition| *condition != Condition::default())
+                .collect(),
         }
     }
 
@@ -298,7 +312,10 @@ impl Draw {
             Count::Exactly(n) => Count::Exactly(n),
             Count::Drawn(range) => Count::Exactly(self.range(&format!("{what}.acks"), range)),
         });
-        Condition { acks, ..condition.clone() }
+        Condition {
+            acks,
+            ..condition.clone()
+        }
     }
 }
 
@@ -317,17 +334,29 @@ mod tests {
         assert_eq!(plan(7, &none).unwrap(), plan(7, &none).unwrap());
         let varied = |p: &Plan| {
             let acks: Vec<_> = p.steps.iter().map(|s| (s.after.acks, s.until.clone())).collect();
-            (p.assignment.clone(), p.workload.producers, p.workload.record_bytes, acks)
+            (
+                p.assignment.clone(),
+                p.workload.producers,
+                p.workload.record_bytes,
+                acks,
+            )
         };
         let plans: Vec<_> = (1..=20).map(|seed| varied(&plan(seed, &none).unwrap())).collect();
         for (i, a) in plans.iter().enumerate() {
-            assert!(plans[..i].iter().all(|b| a != b), "seed {} repeats another", i + 1);
+            assert!(
+                plans[..i].iter().all(|b| a != b),
+                "seed {} repeats another",
+                i + 1
+            );
         }
     }
 
     #[test]
     fn switching_elr_off_shifts_no_draw() {
-        let off = Overrides { features: BTreeMap::from([(ELR_FEATURE.into(), 0)]), ..Overrides::default() };
+        let off = Overrides {
+            features: BTreeMap::from([(ELR_FEATURE.into(), 0)]),
+            ..Overrides::default()
+        };
         let (on, off) = (plan(3, &Overrides::default()).unwrap(), plan(3, &off).unwrap());
         assert_eq!(on.assignment, off.assignment);
         assert_eq!(on.workload, off.workload);
@@ -351,14 +380,22 @@ mod tests {
         };
         let plan = plan(1, &flush).unwrap();
         assert!(plan.promises.contains(&Promise::Fsync));
-        assert!(plan.requirements.contains(&Requirement::NoAckedRecordTaken { fault: "power-cut".into() }));
+        assert!(plan.requirements.contains(&Requirement::NoAckedRecordTaken {
+            fault: "power-cut".into()
+        }));
     }
 
     #[test]
     fn time_for_steps_and_unknown_features_are_refused() {
-        let time = Overrides { time_ms: Some(1), ..Overrides::default() };
+        let time = Overrides {
+            time_ms: Some(1),
+            ..Overrides::default()
+        };
         assert_eq!(plan(1, &time).unwrap_err().status, crate::error::Status::Usage);
-        let feature = Overrides { features: BTreeMap::from([("x".into(), 1)]), ..Overrides::default() };
+        let feature = Overrides {
+            features: BTreeMap::from([("x".into(), 1)]),
+            ..Overrides::default()
+        };
         assert_eq!(plan(1, &feature).unwrap_err().status, crate::error::Status::Usage);
     }
 }

@@ -16,9 +16,18 @@ pub const OTHERS: &str = "others";
 
 /// The built-in scenarios, by name. The first is the default.
 pub const BUILT_IN: [(&str, &str); 4] = [
-    ("last-replica-standing", include_str!("../../scenarios/last-replica-standing.toml")),
-    ("last-replica-crash", include_str!("../../scenarios/last-replica-crash.toml")),
-    ("follower-power-cut", include_str!("../../scenarios/follower-power-cut.toml")),
+    (
+        "last-replica-standing",
+        include_str!("../../scenarios/last-replica-standing.toml"),
+    ),
+    (
+        "last-replica-crash",
+        include_str!("../../scenarios/last-replica-crash.toml"),
+    ),
+    (
+        "follower-power-cut",
+        include_str!("../../scenarios/follower-power-cut.toml"),
+    ),
     ("calm", include_str!("../../scenarios/calm.toml")),
 ];
 
@@ -104,7 +113,9 @@ impl<'de> Deserialize<'de> for Range {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let [low, high] = <[u64; 2]>::deserialize(deserializer)?;
         if low > high {
-            return Err(D::Error::custom(format!("a range [low, high] has low ≤ high, not [{low}, {high}]")));
+            return Err(D::Error::custom(format!(
+                "a range [low, high] has low ≤ high, not [{low}, {high}]"
+            )));
         }
         Ok(Range { low, high })
     }
@@ -203,7 +214,12 @@ pub struct Condition {
 
 impl Condition {
     fn names(&self) -> impl Iterator<Item = &str> {
-        let sets = [self.isr.as_deref(), self.leader.as_deref(), Some(&self.fenced[..]), Some(&self.unfenced[..])];
+        let sets = [
+            self.isr.as_deref(),
+            self.leader.as_deref(),
+            Some(&self.fenced[..]),
+            Some(&self.unfenced[..]),
+        ];
         sets.into_iter().flatten().flatten().map(String::as_str)
     }
 }
@@ -235,7 +251,11 @@ impl Scenario {
     pub fn find(name: &str) -> Result<Scenario, Error> {
         if name.ends_with(".toml") || name.contains('/') {
             let text = std::fs::read_to_string(Path::new(name)).map_err(|e| {
-                Error::usage(format!("reading the scenario {name}"), e, "name a TOML file that can be read")
+                Error::usage(
+                    format!("reading the scenario {name}"),
+                    e,
+                    "name a TOML file that can be read",
+                )
             })?;
             return Scenario::parse(name, &text);
         }
@@ -278,7 +298,9 @@ impl Scenario {
             return Err("a scenario has steps, or a time".into());
         }
         if self.topic.partitions < 1 || !(1..=3).contains(&self.topic.replication_factor) {
-            return Err("topic: partitions is at least 1, replication_factor 1 to 3 (there are 3 brokers)".into());
+            return Err(
+                "topic: partitions is at least 1, replication_factor 1 to 3 (there are 3 brokers)".into(),
+            );
         }
         let mut names: Vec<&str> = ROLES.to_vec();
         for (i, step) in self.steps.iter().enumerate() {
@@ -290,12 +312,18 @@ impl Scenario {
                     return Err(format!("step {}: an act has either fault or heal", step.name));
                 }
                 if !names.contains(&act.target.as_str()) {
-                    return Err(format!("step {}: nobody is named {:?} yet", step.name, act.target));
+                    return Err(format!(
+                        "step {}: nobody is named {:?} yet",
+                        step.name, act.target
+                    ));
                 }
                 names.extend(act.named.as_deref());
             }
             for condition in [&step.after, &step.until, &step.until_with_elr] {
-                if let Some(name) = condition.names().find(|name| !names.contains(name) && *name != OTHERS) {
+                if let Some(name) = condition
+                    .names()
+                    .find(|name| !names.contains(name) && *name != OTHERS)
+                {
                     return Err(format!("step {}: nobody is named {name:?} yet", step.name));
                 }
             }

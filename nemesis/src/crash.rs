@@ -24,15 +24,24 @@ impl Fault for Crash {
         let ended = async {
             loop {
                 match events.recv().await {
-                    Ok(Event::ProgramEnded { node: ended, signal, .. }) if ended == node => return signal,
+                    Ok(Event::ProgramEnded {
+                        node: ended, signal, ..
+                    }) if ended == node => return signal,
                     _ => continue,
                 }
             }
         };
         match tokio::time::timeout(LIMIT, ended).await {
-            Ok(Some(9)) => Ok(Measured::from([("dead_ms".into(), began.elapsed().as_secs_f64() * 1e3)])),
-            Ok(other) => Err(NotTaken::NotSeen(format!("node {node} ended by {other:?} instead of signal 9"))),
-            Err(_) => Err(NotTaken::NotSeen(format!("node {node} was not seen to end within {LIMIT:?}"))),
+            Ok(Some(9)) => Ok(Measured::from([(
+                "dead_ms".into(),
+                began.elapsed().as_secs_f64() * 1e3,
+            )])),
+            Ok(other) => Err(NotTaken::NotSeen(format!(
+                "node {node} ended by {other:?} instead of signal 9"
+            ))),
+            Err(_) => Err(NotTaken::NotSeen(format!(
+                "node {node} was not seen to end within {LIMIT:?}"
+            ))),
         }
     }
 

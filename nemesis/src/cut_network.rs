@@ -30,7 +30,10 @@ impl Fault for CutNetwork {
         while began.elapsed() < LIMIT {
             let now = Sums::of(&cluster.counters()?, &pairs).since(&before);
             if now.passed > 0 {
-                return Err(NotTaken::NotSeen(format!("{} frames passed node {node}'s cut links", now.passed)));
+                return Err(NotTaken::NotSeen(format!(
+                    "{} frames passed node {node}'s cut links",
+                    now.passed
+                )));
             }
             if now.dropped > 0 {
                 return Ok(Measured::from([
@@ -41,13 +44,16 @@ impl Fault for CutNetwork {
             }
             sleep(PAUSE).await;
         }
-        Err(NotTaken::NotSeen(format!("node {node} sent and was sent nothing within {LIMIT:?} of its cut")))
+        Err(NotTaken::NotSeen(format!(
+            "node {node} sent and was sent nothing within {LIMIT:?} of its cut"
+        )))
     }
 
     async fn heal(cluster: &Cluster, node: i32) -> Result<Measured, NotTaken> {
         let pairs = pairs(cluster, node);
         cluster.set_cut(&pairs, false)?;
-        let (out, back): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(from, _)| *from == Port::Node(node));
+        let (out, back): (Vec<_>, Vec<_>) =
+            pairs.into_iter().partition(|(from, _)| *from == Port::Node(node));
         let counters = cluster.counters()?;
         let before = [Sums::of(&counters, &out), Sums::of(&counters, &back)];
         let began = Instant::now();
@@ -58,19 +64,33 @@ impl Fault for CutNetwork {
                 Sums::of(&counters, &back).since(&before[1]).passed,
             ];
             if sent > 0 && received > 0 {
-                return Ok(Measured::from([("seen_ms".into(), began.elapsed().as_secs_f64() * 1e3)]));
+                return Ok(Measured::from([(
+                    "seen_ms".into(),
+                    began.elapsed().as_secs_f64() * 1e3,
+                )]));
             }
             sleep(PAUSE).await;
         }
-        Err(NotTaken::NotSeen(format!("no frame passed both ways within {LIMIT:?} of node {node}'s heal")))
+        Err(NotTaken::NotSeen(format!(
+            "no frame passed both ways within {LIMIT:?} of node {node}'s heal"
+        )))
     }
 }
 
 /// The directed links between a node and all others.
 fn pairs(cluster: &Cluster, node: i32) -> Vec<(Port, Port)> {
-    let others = cluster.nodes().iter().map(|other| other.id).filter(|other| *other != node);
+    let others = cluster
+        .nodes()
+        .iter()
+        .map(|other| other.id)
+        .filter(|other| *other != node);
     others
-        .flat_map(|other| [(Port::Node(node), Port::Node(other)), (Port::Node(other), Port::Node(node))])
+        .flat_map(|other| {
+            [
+                (Port::Node(node), Port::Node(other)),
+                (Port::Node(other), Port::Node(node)),
+            ]
+        })
         .collect()
 }
 
@@ -82,8 +102,14 @@ struct Sums {
 
 impl Sums {
     fn of(counters: &[LinkCount], pairs: &[(Port, Port)]) -> Sums {
-        let mut sums = Sums { passed: 0, dropped: 0 };
-        for count in counters.iter().filter(|count| pairs.contains(&(count.from, count.to))) {
+        let mut sums = Sums {
+            passed: 0,
+            dropped: 0,
+        };
+        for count in counters
+            .iter()
+            .filter(|count| pairs.contains(&(count.from, count.to)))
+        {
             sums.passed += count.passed;
             sums.dropped += count.dropped;
         }
@@ -91,6 +117,9 @@ impl Sums {
     }
 
     fn since(&self, before: &Sums) -> Sums {
-        Sums { passed: self.passed - before.passed, dropped: self.dropped - before.dropped }
+        Sums {
+            passed: self.passed - before.passed,
+            dropped: self.dropped - before.dropped,
+        }
     }
 }

@@ -37,7 +37,11 @@ pub trait Fault {
     const NEEDS: Capability;
 
     /// Puts it in and measures that it took. `id` is the fault's number in the history.
-    fn inject(cluster: &Cluster, node: i32, id: u64) -> impl Future<Output = Result<Measured, NotTaken>> + Send;
+    fn inject(
+        cluster: &Cluster,
+        node: i32,
+        id: u64,
+    ) -> impl Future<Output = Result<Measured, NotTaken>> + Send;
 
     /// Takes it out and measures that it is gone.
     fn heal(cluster: &Cluster, node: i32) -> impl Future<Output = Result<Measured, NotTaken>> + Send;

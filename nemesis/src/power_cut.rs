@@ -18,7 +18,10 @@ impl Fault for PowerCut {
     async fn inject(cluster: &Cluster, node: i32, id: u64) -> Result<Measured, NotTaken> {
         let cuts = cluster.power_off(&[node], id)?;
         let [cut] = cuts.as_slice() else {
-            return Err(NotTaken::NotSeen(format!("{} cuts were made where one was asked", cuts.len())));
+            return Err(NotTaken::NotSeen(format!(
+                "{} cuts were made where one was asked",
+                cuts.len()
+            )));
         };
         let dead_ms = cut.dead_at_ns.saturating_sub(cut.cut_at_ns) as f64 / 1e6;
         Ok(Measured::from([

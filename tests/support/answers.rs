@@ -19,17 +19,38 @@ pub struct Question {
 const OFF: &str = "eligible.leader.replicas.version=0";
 
 /// The default run: nothing is lost.
-pub const STANDING: Question = Question { name: "elr-on", args: &["last-replica-standing"], fails: false };
+pub const STANDING: Question = Question {
+    name: "elr-on",
+    args: &["last-replica-standing"],
+    fails: false,
+};
 /// The same without eligible leader replicas: acknowledged records are lost, and the run must say so.
-pub const FALLEN: Question =
-    Question { name: "elr-off", args: &["last-replica-standing", "--feature", OFF], fails: true };
+pub const FALLEN: Question = Question {
+    name: "elr-off",
+    args: &["last-replica-standing", "--feature", OFF],
+    fails: true,
+};
 /// Controls, all without eligible leader replicas: in none of them may anything be lost.
 pub const CONTROLS: [Question; 3] = [
-    Question { name: "last-replica-crash", args: &["last-replica-crash", "--feature", OFF], fails: false },
-    Question { name: "follower-power-cut", args: &["follower-power-cut", "--feature", OFF], fails: false },
+    Question {
+        name: "last-replica-crash",
+        args: &["last-replica-crash", "--feature", OFF],
+        fails: false,
+    },
+    Question {
+        name: "follower-power-cut",
+        args: &["follower-power-cut", "--feature", OFF],
+        fails: false,
+    },
     Question {
         name: "flushed",
-        args: &["last-replica-standing", "--feature", OFF, "--set", "log.flush.interval.messages=1"],
+        args: &[
+            "last-replica-standing",
+            "--feature",
+            OFF,
+            "--set",
+            "log.flush.interval.messages=1",
+        ],
         fails: false,
     },
 ];
@@ -38,12 +59,18 @@ pub const CONTROLS: [Question; 3] = [
 pub fn wrong(question: &Question, run: &Run) -> Vec<String> {
     let (code, verdict) = if question.fails { (1, "fail") } else { (0, "pass") };
     if run.code() != code || !run.dir.join("result.json").is_file() {
-        return vec![format!("exit status {code} and a result were expected: {}", run.said())];
+        return vec![format!(
+            "exit status {code} and a result were expected: {}",
+            run.said()
+        )];
     }
     let result = run.result();
     let mut wrong = Vec::new();
     if result["verdict"] != verdict {
-        wrong.push(format!("the verdict is {}: {}", result["verdict"], result["reasons"]));
+        wrong.push(format!(
+            "the verdict is {}: {}",
+            result["verdict"], result["reasons"]
+        ));
     }
     wrong.extend(losses_are_named(question, run, &result));
     wrong.extend(decoder::check(&run.dir));
@@ -57,10 +84,18 @@ fn losses_are_named(question: &Question, run: &Run, result: &Value) -> Vec<Strin
     let covered = |anomaly: &&Value| anomaly["inside_promise"] == true;
     let losses = |anomaly: &&Value| decoder::LOSSES.contains(&anomaly["name"].as_str().unwrap());
     let mut wrong = Vec::new();
-    let count: u64 = anomalies.iter().map(|anomaly| anomaly["count"].as_u64().unwrap()).sum();
-    let written = fs::read_to_string(run.dir.join("anomalies.jsonl")).unwrap_or_default().lines().count() as u64;
+    let count: u64 = anomalies
+        .iter()
+        .map(|anomaly| anomaly["count"].as_u64().unwrap())
+        .sum();
+    let written = fs::read_to_string(run.dir.join("anomalies.jsonl"))
+        .unwrap_or_default()
+        .lines()
+        .count() as u64;
     if count != written {
-        wrong.push(format!("{count} anomalies are counted, and {written} are in anomalies.jsonl"));
+        wrong.push(format!(
+            "{count} anomalies are counted, and {written} are in anomalies.jsonl"
+        ));
     }
     if !question.fails {
         if let Some(anomaly) = anomalies.iter().find(covered) {
@@ -69,13 +104,22 @@ fn losses_are_named(question: &Question, run: &Run, result: &Value) -> Vec<Strin
         return wrong;
     }
     let lost = decoder::Facts::read(&run.dir).lost.len() as u64;
-    let counted: u64 =
-        anomalies.iter().filter(covered).filter(losses).map(|anomaly| anomaly["count"].as_u64().unwrap()).sum();
+    let counted: u64 = anomalies
+        .iter()
+        .filter(covered)
+        .filter(losses)
+        .map(|anomaly| anomaly["count"].as_u64().unwrap())
+        .sum();
     if counted == 0 || counted != lost {
-        wrong.push(format!("{counted} lost records are counted, and {lost} acked ones are named"));
+        wrong.push(format!(
+            "{counted} lost records are counted, and {lost} acked ones are named"
+        ));
     }
     let entries = history::lines(&run.dir).len() as u64 - 1;
-    for example in anomalies.iter().flat_map(|anomaly| anomaly["examples"].as_array().unwrap()) {
+    for example in anomalies
+        .iter()
+        .flat_map(|anomaly| anomaly["examples"].as_array().unwrap())
+    {
         let operations = example["operations"].as_array().unwrap();
         if operations.is_empty() || operations.iter().any(|index| index.as_u64().unwrap() >= entries) {
             wrong.push(format!("an anomaly names no entry that proves it: {example}"));

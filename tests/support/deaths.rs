@@ -21,7 +21,13 @@ pub enum Victim {
 }
 
 /// All of them.
-pub const VICTIMS: [Victim; 5] = [Victim::Front, Victim::Keeper, Victim::Harness, Victim::Wire, Victim::Disk];
+pub const VICTIMS: [Victim; 5] = [
+    Victim::Front,
+    Victim::Keeper,
+    Victim::Harness,
+    Victim::Wire,
+    Victim::Disk,
+];
 
 impl Victim {
     fn role(self) -> &'static str {
@@ -47,9 +53,13 @@ impl Victim {
 
     fn find(self, run: &Started) -> Option<Process> {
         if self == Victim::Front {
-            return processes(&run.mark).into_iter().find(|process| process.pid == run.front());
+            return processes(&run.mark)
+                .into_iter()
+                .find(|process| process.pid == run.front());
         }
-        processes(&run.mark).into_iter().find(|process| process.role() == self.role())
+        processes(&run.mark)
+            .into_iter()
+            .find(|process| process.role() == self.role())
     }
 }
 
@@ -88,9 +98,19 @@ pub struct Death {
 ///
 /// # Errors
 /// What is wrong: something is left, or the front does not say what died.
-pub fn kill(folder: &Path, name: &str, victim: Victim, moment: Moment, with: Signal) -> Result<Death, String> {
+pub fn kill(
+    folder: &Path,
+    name: &str,
+    victim: Victim,
+    moment: Moment,
+    with: Signal,
+) -> Result<Death, String> {
     let before = Machine::now();
-    let mut run = start(folder, name, &["last-replica-standing", "--seed", "1", "--keep-disks", "never"]);
+    let mut run = start(
+        folder,
+        name,
+        &["last-replica-standing", "--seed", "1", "--keep-disks", "never"],
+    );
     await_moment(&mut run, moment)?;
     let process = until(victim.role(), PATIENCE, || victim.find(&run));
     let trace = Trace::of(&run.mark);
@@ -101,10 +121,15 @@ pub fn kill(folder: &Path, name: &str, victim: Victim, moment: Moment, with: Sig
     let gone = trace.gone(since)?;
     let said = match victim.said() {
         None => run.code() == 256 + with as i32,
-        Some(said) => run.code() == 70 && run.err.contains(said) && run.err.contains(&format!("signal {}", with as i32)),
+        Some(said) => {
+            run.code() == 70 && run.err.contains(said) && run.err.contains(&format!("signal {}", with as i32))
+        }
     };
     if !said {
-        return Err(format!("the {victim:?} was killed, and this is what was said: {}", run.said()));
+        return Err(format!(
+            "the {victim:?} was killed, and this is what was said: {}",
+            run.said()
+        ));
     }
     let left = before.left(folder);
     if !left.is_empty() {
@@ -126,12 +151,21 @@ pub fn await_moment(run: &mut Started, moment: Moment) -> Result<(), String> {
             return Err(format!("the run ended before {moment:?}: {}", run.said_so_far()));
         }
         if Instant::now() > limit {
-            return Err(format!("{moment:?} did not come within {PATIENCE:?}: {}", run.said_so_far()));
+            return Err(format!(
+                "{moment:?} did not come within {PATIENCE:?}: {}",
+                run.said_so_far()
+            ));
         }
         match moment {
-            Moment::Start(delay) | Moment::Any(delay) => break (run.began + delay).saturating_duration_since(Instant::now()),
+            Moment::Start(delay) | Moment::Any(delay) => {
+                break (run.began + delay).saturating_duration_since(Instant::now());
+            }
             Moment::Fault(n) => {
-                faults += tail.added("\"f\":\"fault\"").iter().filter(|entry| entry["type"] == "invoke").count();
+                faults += tail
+                    .added("\"f\":\"fault\"")
+                    .iter()
+                    .filter(|entry| entry["type"] == "invoke")
+                    .count();
                 if faults >= n {
                     break Duration::ZERO;
                 }
@@ -155,7 +189,11 @@ pub fn await_moment(run: &mut Started, moment: Moment) -> Result<(), String> {
 pub fn await_acks(run: &mut Started) -> Result<(), String> {
     let mut tail = Tail::of(&run.dir);
     let limit = Instant::now() + PATIENCE;
-    while !tail.added("\"f\":\"send\"").iter().any(|entry| entry["type"] == "ok") {
+    while !tail
+        .added("\"f\":\"send\"")
+        .iter()
+        .any(|entry| entry["type"] == "ok")
+    {
         if run.has_ended() || Instant::now() > limit {
             return Err(format!("nothing was acknowledged: {}", run.said_so_far()));
         }

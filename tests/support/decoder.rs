@@ -46,14 +46,19 @@ struct Batch<'a> {
 }
 
 fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    bytes
+        .iter()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 fn batch_at(bytes: &[u8]) -> Option<Batch<'_>> {
     let length = 12 + number(bytes.get(8..12)?) as usize;
     let batch = bytes.get(..length)?;
     let whole = length >= 61 && batch[16] == 2 && number(&batch[17..21]) as u32 == crc32c(&batch[21..]);
-    whole.then_some(Batch { base: number(&batch[..8]) as i64, bytes: batch })
+    whole.then_some(Batch {
+        base: number(&batch[..8]) as i64,
+        bytes: batch,
+    })
 }
 
 impl<'a> Batch<'a> {
@@ -124,30 +129,42 @@ fn crc32c(bytes: &[u8]) -> u32 {
     let table: Vec<u32> = (0..256u32)
         .map(|n| (0..8).fold(n, |c, _| if c & 1 == 1 { c >> 1 ^ 0x82f6_3b78 } else { c >> 1 }))
         .collect();
-    !bytes.iter().fold(!0u32, |c, byte| table[((c ^ u32::from(*byte)) & 0xff) as usize] ^ c >> 8)
+    !bytes.iter().fold(!0u32, |c, byte| {
+        table[((c ^ u32::from(*byte)) & 0xff) as usize] ^ c >> 8
+    })
 }
 
 /// What the decoder found wrong in a finished run whose disks were kept: sentences.
 pub fn check(run: &Path) -> Vec<String> {
     let facts = Facts::read(run);
-    let logs: BTreeMap<i32, Records> =
-        BROKERS.map(|node| (node, replica_log(run, node, &facts.topic, 0))).into_iter().collect();
-    let values: BTreeMap<i32, BTreeSet<u64>> =
-        logs.iter().map(|(node, log)| (*node, log.values().copied().collect())).collect();
+    let logs: BTreeMap<i32, Records> = BROKERS
+        .map(|node| (node, replica_log(run, node, &facts.topic, 0)))
+        .into_iter()
+        .collect();
+    let values: BTreeMap<i32, BTreeSet<u64>> = logs
+        .iter()
+        .map(|(node, log)| (*node, log.values().copied().collect()))
+        .collect();
     let mut wrong = Vec::new();
     for (offset, value) in &facts.acked {
         let lost = facts.lost.contains(&(*offset, *value));
         for (node, log) in &logs {
             if lost && values[node].contains(value) {
-                wrong.push(format!("offset {offset}, value {value}: called lost, and in the log of {node}"));
+                wrong.push(format!(
+                    "offset {offset}, value {value}: called lost, and in the log of {node}"
+                ));
             }
             if !lost && facts.isr.contains(node) && log.get(offset) != Some(value) {
-                wrong.push(format!("offset {offset}, value {value}: acked, and not in the log of {node}"));
+                wrong.push(format!(
+                    "offset {offset}, value {value}: acked, and not in the log of {node}"
+                ));
             }
         }
     }
     for (offset, value) in facts.lost.difference(&facts.acked) {
-        wrong.push(format!("offset {offset}, value {value}: called lost, and never acked"));
+        wrong.push(format!(
+            "offset {offset}, value {value}: called lost, and never acked"
+        ));
     }
     if facts.acked.is_empty() {
         wrong.push("the history has no acked record".into());
@@ -185,7 +202,11 @@ impl Facts {
             topic: lines[0]["topics"][0]["name"].as_str().unwrap().to_string(),
             acked: history::entries(&lines, "send").filter_map(acked).collect(),
             lost: lost(run, &lines),
-            isr: isr.into_iter().flatten().map(|node| node.as_i64().unwrap() as i32).collect(),
+            isr: isr
+                .into_iter()
+                .flatten()
+                .map(|node| node.as_i64().unwrap() as i32)
+                .collect(),
         }
     }
 }
@@ -194,14 +215,21 @@ impl Facts {
 fn acked(entry: &serde_json::Value) -> Option<(i64, u64)> {
     let value = &entry["value"];
     let acked = entry["f"] == "send" && entry["type"] == "ok" && value["acks"] == -1;
-    acked.then(|| (value["offset"].as_i64().unwrap(), value["record"].as_u64().unwrap()))
+    acked.then(|| {
+        (
+            value["offset"].as_i64().unwrap(),
+            value["record"].as_u64().unwrap(),
+        )
+    })
 }
 
 /// The records that the anomalies call lost. Each names the send that was acknowledged, and after it perhaps the one
 /// that was given the same offset later: the first is the lost one.
 fn lost(run: &Path, lines: &[serde_json::Value]) -> BTreeSet<(i64, u64)> {
     let text = fs::read_to_string(run.join("anomalies.jsonl")).unwrap_or_default();
-    let anomalies = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let anomalies = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let losses = anomalies.filter(|anomaly| LOSSES.contains(&anomaly["name"].as_str().unwrap()));
     let first = |loss: serde_json::Value| {
         let operations = loss["operations"].as_array().unwrap().iter();

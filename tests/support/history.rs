@@ -15,7 +15,11 @@ pub struct Tail {
 impl Tail {
     /// Of the run in this folder, which need not be there yet.
     pub fn of(run: &Path) -> Tail {
-        Tail { path: run.join("history.jsonl"), file: None, torn: Vec::new() }
+        Tail {
+            path: run.join("history.jsonl"),
+            file: None,
+            torn: Vec::new(),
+        }
     }
 
     /// The whole lines that were added since the last call and contain a text.
@@ -26,7 +30,11 @@ impl Tail {
         if let Some(file) = &mut self.file {
             file.read_to_end(&mut self.torn).unwrap();
         }
-        let whole = self.torn.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = self
+            .torn
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
         let rest = self.torn.split_off(whole);
         let lines = String::from_utf8(std::mem::replace(&mut self.torn, rest)).unwrap();
         let wanted = lines.lines().filter(|line| line.contains(text));
@@ -37,7 +45,9 @@ impl Tail {
 /// All lines of a history: the header, then the entries.
 pub fn lines(run: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(run.join("history.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The entries of one kind, oldest first.

@@ -36,26 +36,38 @@ impl Process {
 /// The living processes of a run, by the mark in their environment.
 pub fn processes(mark: &str) -> Vec<Process> {
     let marked = format!("{MARK}={mark}\0");
-    pids().filter(|pid| lives(*pid)).filter_map(|pid| marked_process(pid, marked.as_bytes())).collect()
+    pids()
+        .filter(|pid| lives(*pid))
+        .filter_map(|pid| marked_process(pid, marked.as_bytes()))
+        .collect()
 }
 
 fn marked_process(pid: i32, mark: &[u8]) -> Option<Process> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     // At the start, or behind another variable's end.
-    let found = environment.split_inclusive(|byte| *byte == 0).any(|variable| variable == mark);
+    let found = environment
+        .split_inclusive(|byte| *byte == 0)
+        .any(|variable| variable == mark);
     let line = fs::read(format!("/proc/{pid}/cmdline")).ok().filter(|_| found)?;
-    let args = line.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect();
+    let args = line
+        .split(|byte| *byte == 0)
+        .map(|arg| String::from_utf8_lossy(arg).into_owned())
+        .collect();
     Some(Process { pid, args })
 }
 
 fn pids() -> impl Iterator<Item = i32> {
-    fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Whether it is there, and no zombie: that one holds nothing.
 fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// Clock ticks from the machine's boot to the start of a process.
@@ -79,7 +91,9 @@ const KINDS: [&str; 6] = ["pid", "mnt", "net", "uts", "ipc", "user"];
 
 /// A namespace of a process, by its inode.
 pub fn namespace(pid: i32, kind: &str) -> Option<u64> {
-    fs::metadata(format!("/proc/{pid}/ns/{kind}")).ok().map(|metadata| metadata.ino())
+    fs::metadata(format!("/proc/{pid}/ns/{kind}"))
+        .ok()
+        .map(|metadata| metadata.ino())
 }
 
 fn namespaces(pid: i32) -> BTreeSet<u64> {
@@ -103,7 +117,13 @@ impl Trace {
     pub fn of(mark: &str) -> Trace {
         let mark = mark.to_string();
         let (pids, namespaces, nodes) = Default::default();
-        let mut trace = Trace { mark, pids, namespaces, looked: 0, nodes };
+        let mut trace = Trace {
+            mark,
+            pids,
+            namespaces,
+            looked: 0,
+            nodes,
+        };
         trace.look();
         trace
     }
@@ -118,19 +138,32 @@ impl Trace {
             self.namespaces.extend(namespaces(process.pid).difference(&ours));
             let Some(node) = process.node() else { continue };
             for kind in OWN {
-                self.nodes.entry((kind, node)).or_default().extend(namespace(process.pid, kind));
+                self.nodes
+                    .entry((kind, node))
+                    .or_default()
+                    .extend(namespace(process.pid, kind));
             }
         }
     }
 
     /// What of it is still there.
     fn left(&self) -> Vec<String> {
-        let alive = self.pids.iter().filter(|pid| lives(**pid)).map(|pid| format!("process {pid}"));
-        let more = processes(&self.mark).into_iter().map(|process| format!("{process:?}"));
+        let alive = self
+            .pids
+            .iter()
+            .filter(|pid| lives(**pid))
+            .map(|pid| format!("process {pid}"));
+        let more = processes(&self.mark)
+            .into_iter()
+            .map(|process| format!("{process:?}"));
         // A process that began after the look may be in a later namespace of the same number.
         let before = |pid: &i32| began(*pid).is_some_and(|began| began < self.looked);
-        let inside = pids().filter(|pid| lives(*pid) && before(pid) && !namespaces(*pid).is_disjoint(&self.namespaces));
-        alive.chain(more).chain(inside.map(|pid| format!("process {pid} in a namespace of the run"))).collect()
+        let inside = pids()
+            .filter(|pid| lives(*pid) && before(pid) && !namespaces(*pid).is_disjoint(&self.namespaces));
+        alive
+            .chain(more)
+            .chain(inside.map(|pid| format!("process {pid} in a namespace of the run")))
+            .collect()
     }
 
     /// Waits until all is gone; how long it took.
@@ -164,13 +197,18 @@ impl Machine {
     pub fn now() -> Machine {
         let names = |folder: &str| -> BTreeSet<String> {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path().to_string_lossy().into_owned()).collect()
+            entries
+                .map(|entry| entry.path().to_string_lossy().into_owned())
+                .collect()
         };
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         Machine {
             mounts: mounts.lines().map(str::to_string).collect(),
             links: names("/sys/class/net"),
-            files: ["/dev/shm", "/run", "/run/lock", "/run/netns", "/sys/fs/cgroup"].into_iter().flat_map(names).collect(),
+            files: ["/dev/shm", "/run", "/run/lock", "/run/netns", "/sys/fs/cgroup"]
+                .into_iter()
+                .flat_map(names)
+                .collect(),
         }
     }
 
@@ -179,9 +217,14 @@ impl Machine {
     pub fn left(&self, folder: &Path) -> Vec<String> {
         let now = Machine::now();
         let folder = folder.to_string_lossy();
-        let ours = |mount: &&String| mount.contains(&*folder) || mount.contains(" nsfs ") || mount.contains("ackall");
+        let ours = |mount: &&String| {
+            mount.contains(&*folder) || mount.contains(" nsfs ") || mount.contains("ackall")
+        };
         let mounts = now.mounts.difference(&self.mounts).filter(ours);
-        let others = now.links.difference(&self.links).chain(now.files.difference(&self.files));
+        let others = now
+            .links
+            .difference(&self.links)
+            .chain(now.files.difference(&self.files));
         mounts.chain(others).cloned().collect()
     }
 }

@@ -50,7 +50,11 @@ pub fn ground() -> MutexGuard<'static, ()> {
     let word = DOCTOR.get_or_init(|| {
         let output = ackall().arg("doctor").output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() { Ok(()) } else { Err(said) }
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(said)
+        }
     });
     if let Err(said) = word {
         panic!("this machine cannot run ackall; doctor says:\n{said}");
@@ -61,7 +65,10 @@ pub fn ground() -> MutexGuard<'static, ()> {
 /// Says that an optional thing is missing; an error where `ACKALL_REQUIRE` names it.
 pub fn skipped(name: &str, reason: &str) {
     let required = std::env::var("ACKALL_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|required| required == name), "{name} is required: {reason}");
+    assert!(
+        !required.split(',').any(|required| required == name),
+        "{name} is required: {reason}"
+    );
     println!("SKIPPED {name}: {reason}");
     // Past the test harness's capture, so that it is seen when all is well too.
     use std::io::Write;
@@ -84,7 +91,14 @@ pub fn ackall() -> Command {
 
 /// A command without anybody's settings.
 pub fn clean(mut command: Command) -> Command {
-    for name in ["ACKALL_SEED", "ACKALL_OUT", "ACKALL_KEEP_DISKS", "ACKALL_COLOR", "SUDO_UID", "SUDO_GID"] {
+    for name in [
+        "ACKALL_SEED",
+        "ACKALL_OUT",
+        "ACKALL_KEEP_DISKS",
+        "ACKALL_COLOR",
+        "SUDO_UID",
+        "SUDO_GID",
+    ] {
         command.env_remove(name);
     }
     command
@@ -136,10 +150,22 @@ pub fn spawn_on(mut command: Command, folder: &Path, name: &str, stdin: Stdio) -
     let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let said = folder.join(format!("{name}.said"));
     let file = |what: &str| File::create(said.with_extension(what)).unwrap();
-    command.env(MARK, &mark).stdin(stdin).stdout(file("out")).stderr(file("err"));
+    command
+        .env(MARK, &mark)
+        .stdin(stdin)
+        .stdout(file("out"))
+        .stderr(file("err"));
     let began = Instant::now();
-    let child = command.spawn().unwrap_or_else(|e| panic!("starting {command:?}: {e}"));
-    Started { child, mark, dir: folder.join(name), began, said }
+    let child = command
+        .spawn()
+        .unwrap_or_else(|e| panic!("starting {command:?}: {e}"));
+    Started {
+        child,
+        mark,
+        dir: folder.join(name),
+        began,
+        said,
+    }
 }
 
 impl Started {
@@ -178,14 +204,22 @@ impl Started {
     fn ended(mut self) -> Run {
         let took = self.began.elapsed();
         let status = self.child.wait().unwrap();
-        Run { status, out: self.read("out"), err: self.read("err"), dir: self.dir, took }
+        Run {
+            status,
+            out: self.read("out"),
+            err: self.read("err"),
+            dir: self.dir,
+            took,
+        }
     }
 }
 
 impl Run {
     /// The exit status; a front that a signal ended has 256 and the signal's number.
     pub fn code(&self) -> i32 {
-        self.status.code().unwrap_or_else(|| 256 + self.status.signal().unwrap_or_default())
+        self.status
+            .code()
+            .unwrap_or_else(|| 256 + self.status.signal().unwrap_or_default())
     }
 
     /// Its `result.json`.
@@ -229,5 +263,11 @@ pub fn varied(plan: &str) -> String {
     });
     let workload = &plan["workload"];
     let steps: Vec<Value> = steps.collect();
-    json!([plan["assignment"], workload["producers"], workload["record_bytes"], steps]).to_string()
+    json!([
+        plan["assignment"],
+        workload["producers"],
+        workload["record_bytes"],
+        steps
+    ])
+    .to_string()
 }

@@ -70,7 +70,9 @@ pub fn give_all(path: &Path, owner: (u32, u32)) -> io::Result<()> {
         Ok(entries) => entries,
         Err(error) => return given.and(Err(error)),
     };
-    entries.flatten().fold(given, |so_far, entry| so_far.and(give_all(&entry.path(), owner)))
+    entries
+        .flatten()
+        .fold(given, |so_far, entry| so_far.and(give_all(&entry.path(), owner)))
 }
 
 #[cfg(test)]

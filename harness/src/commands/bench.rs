@@ -51,7 +51,10 @@ pub fn bench(boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
         println!("{text}");
     } else {
         for line in text.lines().filter(|line| line.contains(':')) {
-            println!("{}", line.trim().trim_end_matches(',').replace(['"', '_'], " ").trim());
+            println!(
+                "{}",
+                line.trim().trim_end_matches(',').replace(['"', '_'], " ").trim()
+            );
         }
     }
     Ok(Status::Pass)
@@ -65,8 +68,13 @@ impl Folder {
         let path = std::env::current_dir()
             .unwrap_or_else(|_| std::env::temp_dir())
             .join(format!("ackall-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path)
-            .map_err(|e| Error::internal(format!("making {}", path.display()), e, "run it in a folder of yours"))?;
+        std::fs::create_dir_all(&path).map_err(|e| {
+            Error::internal(
+                format!("making {}", path.display()),
+                e,
+                "run it in a folder of yours",
+            )
+        })?;
         Ok(Folder(path))
     }
 }
@@ -79,10 +87,20 @@ impl Drop for Folder {
 
 /// One run of `calm` in a process of its own; the seconds from the first node's exec to the first ack.
 fn boot_once(folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
-    let failed = |why: String| Error::internal("measuring a boot", why, "run `ackall calm --time 1s` by hand");
+    let failed =
+        |why: String| Error::internal("measuring a boot", why, "run `ackall calm --time 1s` by hand");
     let run_dir = folder.join(format!("boot-{boot}"));
     let output = Command::new("/proc/self/exe")
-        .args(["run", "calm", "--time", STEADY, "--json", "--no-progress", "--keep-disks", "never"])
+        .args([
+            "run",
+            "calm",
+            "--time",
+            STEADY,
+            "--json",
+            "--no-progress",
+            "--keep-disks",
+            "never",
+        ])
         .args(["--seed", &boot.to_string(), "--run-dir"])
         .arg(&run_dir)
         .stderr(Stdio::inherit())
@@ -101,7 +119,8 @@ pub const RECORD_ROLE: &str = "__record";
 /// recorded, and how many whole operations are in the file afterwards.
 fn record(folder: &Path, operations: u64) -> Result<(f64, u64), Error> {
     use std::io::BufRead;
-    let failed = |why: String| Error::internal("measuring the recorder", why, "see whether the disk has room");
+    let failed =
+        |why: String| Error::internal("measuring the recorder", why, "see whether the disk has room");
     let path = folder.join("history.jsonl");
     let mut child = Command::new("/proc/self/exe")
         .args([RECORD_ROLE, &operations.to_string()])
@@ -111,17 +130,27 @@ fn record(folder: &Path, operations: u64) -> Result<(f64, u64), Error> {
         .map_err(|e| failed(e.to_string()))?;
     let mut said = String::new();
     if let Some(out) = child.stdout.take() {
-        std::io::BufReader::new(out).read_line(&mut said).map_err(|e| failed(e.to_string()))?;
+        std::io::BufReader::new(out)
+            .read_line(&mut said)
+            .map_err(|e| failed(e.to_string()))?;
     }
-    child.kill().and_then(|()| child.wait().map(|_| ())).map_err(|e| failed(e.to_string()))?;
-    let seconds: f64 = said.trim().parse().map_err(|_| failed(format!("it said {said:?}")))?;
+    child
+        .kill()
+        .and_then(|()| child.wait().map(|_| ()))
+        .map_err(|e| failed(e.to_string()))?;
+    let seconds: f64 = said
+        .trim()
+        .parse()
+        .map_err(|_| failed(format!("it said {said:?}")))?;
     let history = history::read_path(&path).map_err(|e| failed(e.to_string()))?;
     Ok((operations as f64 / seconds, history.entries.len() as u64 / 2))
 }
 
 /// The recording process: says how many seconds it took, and waits to be killed.
 pub fn record_until_killed(args: &[String]) -> Status {
-    let [operations, path] = args else { return Status::Usage };
+    let [operations, path] = args else {
+        return Status::Usage;
+    };
     let (Ok(operations), Ok(file)) = (operations.parse::<u64>(), std::fs::File::create(path)) else {
         return Status::Usage;
     };
@@ -151,12 +180,26 @@ fn record_operations(file: std::fs::File, operations: u64) -> std::io::Result<Du
         features: Default::default(),
     };
     let recorder = Recorder::new(file, &header, Instant::now())?;
-    let key = Key { topic: "night".into(), id: "AAAAAAAAAAAAAAAAAAAAAA".into(), partition: 0 };
+    let key = Key {
+        topic: "night".into(),
+        id: "AAAAAAAAAAAAAAAAAAAAAA".into(),
+        partition: 0,
+    };
     let began = Instant::now();
     for value in 0..operations {
-        let send = Send { key: key.clone(), value, acks: -1, node: Some(0), offset: None, error: None };
+        let send = Send {
+            key: key.clone(),
+            value,
+            acks: -1,
+            node: Some(0),
+            offset: None,
+            error: None,
+        };
         recorder.record(Process::Client(0), Kind::Invoke, Body::Send(send.clone()))?;
-        let done = Send { offset: Some(value as i64), ..send };
+        let done = Send {
+            offset: Some(value as i64),
+            ..send
+        };
         recorder.record(Process::Client(0), Kind::Ok, Body::Send(done))?;
     }
     Ok(began.elapsed())

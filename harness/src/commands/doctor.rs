@@ -7,8 +7,13 @@ use serde_json::json;
 
 /// Probes and prints; the status is 0 where the default run can go.
 pub fn doctor(json: bool) -> Result<Status, Error> {
-    let here = std::env::current_dir()
-        .map_err(|e| Error::usage("finding the folder to try the disk in", e, "run it in a folder that is there"))?;
+    let here = std::env::current_dir().map_err(|e| {
+        Error::usage(
+            "finding the folder to try the disk in",
+            e,
+            "run it in a folder that is there",
+        )
+    })?;
     let probes = probe(&here);
     if json {
         let rows: Vec<_> = probes.iter().map(row).collect();
@@ -18,7 +23,11 @@ pub fn doctor(json: bool) -> Result<Status, Error> {
             print_probe(probe);
         }
     }
-    Ok(if probes.iter().all(|probe| probe.available) { Status::Pass } else { Status::Unavailable })
+    Ok(if probes.iter().all(|probe| probe.available) {
+        Status::Pass
+    } else {
+        Status::Unavailable
+    })
 }
 
 fn row(probe: &Probe) -> serde_json::Value {

@@ -27,7 +27,10 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let scenario = Scenario::find(&args.scenario)?;
     let overrides = overrides(args)?;
     let seeds = args.seeds()?;
-    let command = std::iter::once("ackall").chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let command = std::iter::once("ackall")
+        .chain(words.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ");
     let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
     // Every mistake of the scenario and the flags shows before anything starts.
     let first = plan(seeds[0])?;
@@ -75,7 +78,11 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
     let time_ms = match &args.time {
         None => None,
         Some(text) => Some(humantime::parse_duration(text).map_err(|e| {
-            Error::usage(format!("reading --time {text}"), e, "--time 60s, or 5m, for instance")
+            Error::usage(
+                format!("reading --time {text}"),
+                e,
+                "--time 60s, or 5m, for instance",
+            )
         })?),
     };
     Ok(Overrides {
@@ -95,7 +102,11 @@ struct Property {
 fn check_properties(plan: &Plan) -> Result<(), Error> {
     let system = System::reference();
     let argv = &system.properties;
-    let program = if argv[0] == "{self}" { "/proc/self/exe" } else { argv[0].as_str() };
+    let program = if argv[0] == "{self}" {
+        "/proc/self/exe"
+    } else {
+        argv[0].as_str()
+    };
     let failed = |why: String| {
         Error::internal(
             format!("asking the system {} for its properties", system.name),
@@ -103,14 +114,21 @@ fn check_properties(plan: &Plan) -> Result<(), Error> {
             format!("run `{}` by hand", argv.join(" ").replace("{self}", "ackall")),
         )
     };
-    let output = Command::new(program).args(&argv[1..]).output().map_err(|e| failed(e.to_string()))?;
+    let output = Command::new(program)
+        .args(&argv[1..])
+        .output()
+        .map_err(|e| failed(e.to_string()))?;
     let known: Vec<Property> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
     for key in plan.server.keys() {
         if !known.iter().any(|property| property.name == *key) {
             let near = nearest(key, known.iter().map(|property| property.name.as_str()));
             return Err(Error::usage(
                 format!("setting the server property {key}"),
-                format!("{} has none of that name; the nearest are {}", system.name, near.join(", ")),
+                format!(
+                    "{} has none of that name; the nearest are {}",
+                    system.name,
+                    near.join(", ")
+                ),
                 format!("--set {}=...", near.first().unwrap_or(&"KEY")),
             ));
         }
@@ -119,7 +137,8 @@ fn check_properties(plan: &Plan) -> Result<(), Error> {
 }
 
 fn text_of(plan: &Plan) -> Result<String, Error> {
-    toml::to_string(plan).map_err(|e| Error::internal("writing the plan as TOML", e, "report this: it is a bug"))
+    toml::to_string(plan)
+        .map_err(|e| Error::internal("writing the plan as TOML", e, "report this: it is a bug"))
 }
 
 /// One run: folder, plan, ground, result.
@@ -134,7 +153,13 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
     folder.own();
     let progress = !args.quiet && !args.no_progress;
     if progress {
-        let _ = writeln!(std::io::stderr(), "{} · seed {} · {}", plan.scenario, plan.seed, run_dir.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "{} · seed {} · {}",
+            plan.scenario,
+            plan.seed,
+            run_dir.display()
+        );
     }
     let mut harness_args = vec![HARNESS_ROLE.to_string(), run_dir.display().to_string()];
     harness_args.extend(args.json.then(|| "--json".to_string()));
@@ -150,14 +175,21 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
         Ok(Ended::Exited(code)) => status_of(code, run_dir)?,
         Ok(Ended::Interrupted { signal }) => {
             folder.own();
-            return Ok(if signal == INTERRUPT { Status::Interrupted } else { Status::Terminated });
+            return Ok(if signal == INTERRUPT {
+                Status::Interrupted
+            } else {
+                Status::Terminated
+            });
         }
         Ok(Ended::Died { what }) => {
             folder.own();
             return Err(Error::internal(
                 "running the scenario",
                 what,
-                format!("what was recorded until then is in {}; run it again", run_dir.display()),
+                format!(
+                    "what was recorded until then is in {}; run it again",
+                    run_dir.display()
+                ),
             ));
         }
         Err(e) => {
@@ -198,7 +230,9 @@ fn status_of(code: u8, run_dir: &Path) -> Result<Status, Error> {
 fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
     let path = run_dir.join(store::RESULT);
     // An error was told by the harness itself, and leaves no result.
-    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let Ok(text) = fs::read_to_string(&path) else {
+        return Ok(());
+    };
     if args.json {
         // One line a run, so that several can be told apart.
         let value: serde_json::Value = serde_json::from_str(&text)
@@ -237,8 +271,18 @@ impl Folder {
             let out_is_new = !args.out.exists();
             let path = store::make_run_dir(&args.out, &plan.scenario, plan.seed, SystemTime::now())
                 .map_err(|e| cannot_write(&args.out, &e))?;
-            let above = path.ancestors().skip(1).take(if out_is_new { 2 } else { 1 }).map(Path::to_path_buf).collect();
-            let folder = Folder { path, owner, made: true, above };
+            let above = path
+                .ancestors()
+                .skip(1)
+                .take(if out_is_new { 2 } else { 1 })
+                .map(Path::to_path_buf)
+                .collect();
+            let folder = Folder {
+                path,
+                owner,
+                made: true,
+                above,
+            };
             folder.own_parents(&args.out);
             return Ok(folder);
         };
@@ -253,7 +297,12 @@ impl Folder {
                 "name a new folder, or leave --run-dir out",
             ));
         }
-        Ok(Folder { path, owner, made, above: Vec::new() })
+        Ok(Folder {
+            path,
+            owner,
+            made,
+            above: Vec::new(),
+        })
     }
 
     /// Takes back what the run made, where it never began.
@@ -268,7 +317,11 @@ impl Folder {
         }
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            let _ = if path.is_dir() {
+                fs::remove_dir_all(path)
+            } else {
+                fs::remove_file(path)
+            };
         }
     }
 
@@ -276,7 +329,11 @@ impl Folder {
     fn own_parents(&self, out: &Path) {
         let Some((uid, gid)) = self.owner else { return };
         let out = fs::canonicalize(out).unwrap_or_else(|_| out.to_path_buf());
-        for folder in self.path.ancestors().take_while(|folder| folder.starts_with(&out)) {
+        for folder in self
+            .path
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&out))
+        {
             let _ = std::os::unix::fs::lchown(folder, Some(uid), Some(gid));
         }
     }
@@ -288,7 +345,13 @@ impl Folder {
         while let Some(path) = paths.pop() {
             let _ = std::os::unix::fs::lchown(&path, Some(uid), Some(gid));
             if path.is_dir() && !path.is_symlink() {
-                paths.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+                paths.extend(
+                    fs::read_dir(&path)
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                        .map(|entry| entry.path()),
+                );
             }
         }
     }
@@ -298,7 +361,11 @@ impl Folder {
 fn sudo_user() -> Option<(u32, u32)> {
     let id = |name: &str| std::env::var(name).ok()?.parse().ok();
     let is_root = ground::is_root();
-    if is_root { Some((id("SUDO_UID")?, id("SUDO_GID")?)) } else { None }
+    if is_root {
+        Some((id("SUDO_UID")?, id("SUDO_GID")?))
+    } else {
+        None
+    }
 }
 
 fn check_space(run_dir: &Path) -> Result<(), Error> {
@@ -307,7 +374,11 @@ fn check_space(run_dir: &Path) -> Result<(), Error> {
         return Err(Error::new(
             Status::Unavailable,
             format!("making room for a run in {}", run_dir.display()),
-            format!("it has {} MiB free, a run may take {} MiB", free >> 20, SPACE_BYTES >> 20),
+            format!(
+                "it has {} MiB free, a run may take {} MiB",
+                free >> 20,
+                SPACE_BYTES >> 20
+            ),
             "free some space, or name another place with --out",
         ));
     }

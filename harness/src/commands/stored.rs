@@ -13,7 +13,10 @@ pub fn analyze(args: &StoredArgs) -> Result<Status, Error> {
     let run_dir = find(args)?;
     let history = judge::read(&run_dir)?;
     if let Some(dropped) = &history.dropped {
-        eprintln!("the last line ({} bytes, line {}) is torn and was dropped", dropped.bytes, dropped.line);
+        eprintln!(
+            "the last line ({} bytes, line {}) is torn and was dropped",
+            dropped.bytes, dropped.line
+        );
     }
     let verdict = judge::judge(&history);
     let meta = meta(&run_dir, &history)?;
@@ -36,8 +39,13 @@ pub fn report(args: &StoredArgs) -> Result<Status, Error> {
     let history = judge::read(&run_dir)?;
     let verdict = judge::judge(&history);
     let meta = meta(&run_dir, &history)?;
-    results::write_report(&run_dir, &history, &verdict, &meta)
-        .map_err(|e| Error::internal(format!("writing the report in {}", run_dir.display()), e, "free some space"))?;
+    results::write_report(&run_dir, &history, &verdict, &meta).map_err(|e| {
+        Error::internal(
+            format!("writing the report in {}", run_dir.display()),
+            e,
+            "free some space",
+        )
+    })?;
     let path = run_dir.join(store::REPORT);
     if args.json {
         println!("{}", serde_json::json!({"report": path}));
@@ -48,21 +56,35 @@ pub fn report(args: &StoredArgs) -> Result<Status, Error> {
 }
 
 fn find(args: &StoredArgs) -> Result<PathBuf, Error> {
-    store::find_run(&args.out, &args.run)
-        .map_err(|why| Error::usage(format!("finding the run {}", args.run), why, "name its folder, or `latest`"))
+    store::find_run(&args.out, &args.run).map_err(|why| {
+        Error::usage(
+            format!("finding the run {}", args.run),
+            why,
+            "name its folder, or `latest`",
+        )
+    })
 }
 
 /// What the run measured of itself is in its result, where it came to have one.
 fn meta(run_dir: &Path, history: &history::History) -> Result<results::RunMeta, Error> {
     let path = run_dir.join(store::PLAN);
     let wrong = |e: &dyn std::fmt::Display| {
-        Error::new(Status::Data, format!("reading {}", path.display()), e, "a run's folder holds its plan.toml")
+        Error::new(
+            Status::Data,
+            format!("reading {}", path.display()),
+            e,
+            "a run's folder holds its plan.toml",
+        )
     };
     let text = fs::read_to_string(&path).map_err(|e| wrong(&e))?;
     let plan: Plan = toml::from_str(&text).map_err(|e| wrong(&e))?;
-    let old: Option<RunResult> =
-        fs::read(run_dir.join(store::RESULT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let last = history.entries.last().map_or(0.0, |entry| entry.time as f64 / 1e9);
+    let old: Option<RunResult> = fs::read(run_dir.join(store::RESULT))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let last = history
+        .entries
+        .last()
+        .map_or(0.0, |entry| entry.time as f64 / 1e9);
     let measured = Measured {
         duration_s: old.as_ref().map_or(last, |old| old.duration_s),
         boot_to_first_ack_s: old.as_ref().and_then(|old| old.boot_to_first_ack_s),

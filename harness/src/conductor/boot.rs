@@ -4,8 +4,8 @@ use super::nodes::{self, Alarm, Expected};
 use super::roles::Names;
 use crate::error::Error;
 use crate::plan::Plan;
-use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
 use client::Options;
+use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
 use client::observer::{ClusterView, Observer, ObserverOptions};
 use clusters::{Cluster, Layout, RoleKind, System};
 use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
@@ -33,7 +33,9 @@ impl Alarms {
     /// Takes them away; what is left behind is silent.
     pub fn take(&mut self) -> Alarms {
         let (_, silent) = mpsc::unbounded_channel();
-        Alarms { receiver: std::mem::replace(&mut self.receiver, silent) }
+        Alarms {
+            receiver: std::mem::replace(&mut self.receiver, silent),
+        }
     }
 
     /// The next alarm of any kind. Never, where there is none.
@@ -89,13 +91,21 @@ impl Booted {
         let (ground, events) = ground::Ground::attach()
             .map_err(|e| Error::internal("joining the ground", e, "`ackall run` starts the ground itself"))?;
         let cluster = lay_out(plan, run_dir, ground, events)?;
-        cluster
-            .format()
-            .await
-            .map_err(|e| Error::internal("formatting the nodes' disks", e, "read the node's log; `ackall doctor`"))?;
+        cluster.format().await.map_err(|e| {
+            Error::internal(
+                "formatting the nodes' disks",
+                e,
+                "read the node's log; `ackall doctor`",
+            )
+        })?;
         let expected = Expected::default();
         let (sender, receiver) = mpsc::unbounded_channel();
-        tokio::spawn(nodes::watch(cluster.events(), recorder.clone(), expected.clone(), sender.clone()));
+        tokio::spawn(nodes::watch(
+            cluster.events(),
+            recorder.clone(),
+            expected.clone(),
+            sender.clone(),
+        ));
         let stalled = recorder.clone();
         tokio::spawn(async move {
             let why = nodes::stalls(stalled).await;
@@ -106,13 +116,26 @@ impl Booted {
             let (start, _) = cluster
                 .start(node.id)
                 .map_err(|e| Error::internal(format!("starting node {}", node.id), e, "read its log"))?;
-            let body = Body::Node(NodeProcess { node: node.id, event: NodeEvent::Started, start });
+            let body = Body::Node(NodeProcess {
+                node: node.id,
+                event: NodeEvent::Started,
+                start,
+            });
             record(&recorder, Process::Observer, body)?;
         }
-        let controllers = cluster.of_role(RoleKind::Controller).map(|node| (node.id, node.address)).collect();
-        let options = ObserverOptions { controllers, bind_device: Some(ground::OBSERVER_DEVICE.into()) };
+        let controllers = cluster
+            .of_role(RoleKind::Controller)
+            .map(|node| (node.id, node.address))
+            .collect();
+        let options = ObserverOptions {
+            controllers,
+            bind_device: Some(ground::OBSERVER_DEVICE.into()),
+        };
         let observer = Observer::start(options, recorder.clone());
-        let brokers = cluster.of_role(RoleKind::Broker).map(|node| (node.id, node.address)).collect();
+        let brokers = cluster
+            .of_role(RoleKind::Broker)
+            .map(|node| (node.id, node.address))
+            .collect();
         let clients = Arc::new(client::Cluster::new(brokers, Options::default()));
         create_topic(plan, &cluster, &clients, observer.view()).await?;
         let context = Context {
@@ -148,7 +171,11 @@ impl Booted {
 
     /// Writes a step into the history.
     pub fn step(&self, name: &str, reached: bool, text: &str) -> Result<(), Error> {
-        let body = Body::Step(Step { name: name.into(), reached, text: text.into() });
+        let body = Body::Step(Step {
+            name: name.into(),
+            reached,
+            text: text.into(),
+        });
         record(&self.recorder, Process::Harness, body)
     }
 
@@ -163,7 +190,8 @@ impl Booted {
 
     /// Ends the load, reads everything, ends the observer.
     pub async fn finish(&mut self, plan: &Plan, limit: Duration) -> Result<(), Error> {
-        let failed = |e: &dyn std::fmt::Display| Error::internal("recording the run", e, "`df` shows what is full");
+        let failed =
+            |e: &dyn std::fmt::Display| Error::internal("recording the run", e, "`df` shows what is full");
         if let Some(load) = self.load.take() {
             load.stop().await.map_err(|e| failed(&e))?;
         }
@@ -173,7 +201,9 @@ impl Booted {
             min_insync_replicas: plan.topic.min_insync_replicas,
             limit,
         };
-        final_read(read, self.context.clone(), self.view.clone()).await.map_err(|e| failed(&e))?;
+        final_read(read, self.context.clone(), self.view.clone())
+            .await
+            .map_err(|e| failed(&e))?;
         if let Some(observer) = self.observer.take() {
             use client::observer::ObserverError;
             match observer.stop().await {
@@ -189,10 +219,13 @@ impl Booted {
 
 /// Records an entry that is no client's operation.
 pub fn record(recorder: &Recorder, process: Process, body: Body) -> Result<(), Error> {
-    recorder
-        .record(process, Kind::Ok, body)
-        .map(|_| ())
-        .map_err(|e| Error::internal("writing the history", e, "free some space, or name another place with --out"))
+    recorder.record(process, Kind::Ok, body).map(|_| ()).map_err(|e| {
+        Error::internal(
+            "writing the history",
+            e,
+            "free some space, or name another place with --out",
+        )
+    })
 }
 
 fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>, Error> {
@@ -238,7 +271,13 @@ fn lay_out(
     };
     Cluster::lay_out(ground, events, layout)
         .map(Arc::new)
-        .map_err(|e| Error::internal("laying the cluster out", e, "`ackall doctor` tries what that needs"))
+        .map_err(|e| {
+            Error::internal(
+                "laying the cluster out",
+                e,
+                "`ackall doctor` tries what that needs",
+            )
+        })
 }
 
 /// A cluster id that no other run has, in Kafka's base64 form: of the run folder's name.
@@ -254,7 +293,9 @@ fn cluster_id(run_dir: &Path) -> String {
     let mut id = String::new();
     for _ in 0..CHARACTERS {
         id.push(char::from(ALPHABET[(state >> 58) as usize]));
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
     }
     id + "A"
 }
@@ -307,8 +348,11 @@ async fn create_topic(
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let logs: Vec<String> =
-        cluster.nodes().iter().map(|node| format!("node {}: {}", node.id, cluster.log_tail(node.id))).collect();
+    let logs: Vec<String> = cluster
+        .nodes()
+        .iter()
+        .map(|node| format!("node {}: {}", node.id, cluster.log_tail(node.id)))
+        .collect();
     Err(Error::internal(
         format!("creating the topic {} within {BOOT_LIMIT:?}", plan.topic.name),
         format!("{why}; the nodes' logs end: {}", logs.join("; ")),

@@ -45,7 +45,11 @@ fn leader_is(condition: &Condition, now: &Now<'_>) -> Option<String> {
         Err(why) => return Some(why),
     };
     let leader = now.partition.leader;
-    let reached = if wanted.is_empty() { leader < 0 } else { wanted.contains(&leader) };
+    let reached = if wanted.is_empty() {
+        leader < 0
+    } else {
+        wanted.contains(&leader)
+    };
     (!reached).then(|| format!("the leader is {leader}, one of {wanted:?} is waited for (none: no leader)"))
 }
 
@@ -101,7 +105,15 @@ mod tests {
         names.give("first", 0);
         names.give("second", 1);
         let partition = partition(isr, leader);
-        lacks(&condition, &Now { view: &view, partition: &partition, names: &names, acks })
+        lacks(
+            &condition,
+            &Now {
+                view: &view,
+                partition: &partition,
+                names: &names,
+                acks,
+            },
+        )
     }
 
     #[test]
@@ -110,27 +122,154 @@ mod tests {
         let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         assert_eq!(check(none.clone(), &[], -1, 0), None);
         for (condition, isr, leader, acks) in [
-            (Condition { isr: Some(named(&["others"])), ..none.clone() }, vec![2], 2, 0),
-            (Condition { isr_size: Some(2), ..none.clone() }, vec![1, 2], 2, 0),
-            (Condition { leader: Some(named(&["first", "second"])), ..none.clone() }, vec![], 1, 0),
-            (Condition { leader: Some(vec![]), ..none.clone() }, vec![], -1, 0),
-            (Condition { fenced: named(&["first"]), ..none.clone() }, vec![], 0, 0),
-            (Condition { unfenced: named(&["second"]), ..none.clone() }, vec![], 0, 0),
-            (Condition { acks: Some(Count::Exactly(5)), ..none.clone() }, vec![], 0, 5),
+            (
+                Condition {
+                    isr: Some(named(&["others"])),
+                    ..none.clone()
+                },
+                vec![2],
+                2,
+                0,
+            ),
+            (
+                Condition {
+                    isr_size: Some(2),
+                    ..none.clone()
+                },
+                vec![1, 2],
+                2,
+                0,
+            ),
+            (
+                Condition {
+                    leader: Some(named(&["first", "second"])),
+                    ..none.clone()
+                },
+                vec![],
+                1,
+                0,
+            ),
+            (
+                Condition {
+                    leader: Some(vec![]),
+                    ..none.clone()
+                },
+                vec![],
+                -1,
+                0,
+            ),
+            (
+                Condition {
+                    fenced: named(&["first"]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    unfenced: named(&["second"]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    acks: Some(Count::Exactly(5)),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                5,
+            ),
         ] {
-            assert_eq!(check(condition.clone(), &isr, leader, acks), None, "{condition:?}");
+            assert_eq!(
+                check(condition.clone(), &isr, leader, acks),
+                None,
+                "{condition:?}"
+            );
         }
         for (condition, isr, leader, acks) in [
-            (Condition { isr: Some(named(&["others"])), ..none.clone() }, vec![2, 1], 2, 0),
-            (Condition { isr_size: Some(2), ..none.clone() }, vec![1], 2, 0),
-            (Condition { leader: Some(named(&["first"])), ..none.clone() }, vec![], 1, 0),
-            (Condition { leader: Some(vec![]), ..none.clone() }, vec![], 0, 0),
-            (Condition { fenced: named(&["second"]), ..none.clone() }, vec![], 0, 0),
-            (Condition { unfenced: named(&["first"]), ..none.clone() }, vec![], 0, 0),
-            (Condition { unfenced: named(&["others"]), ..none.clone() }, vec![], 0, 0),
-            (Condition { acks: Some(Count::Exactly(5)), ..none.clone() }, vec![], 0, 4),
+            (
+                Condition {
+                    isr: Some(named(&["others"])),
+                    ..none.clone()
+                },
+                vec![2, 1],
+                2,
+                0,
+            ),
+            (
+                Condition {
+                    isr_size: Some(2),
+                    ..none.clone()
+                },
+                vec![1],
+                2,
+                0,
+            ),
+            (
+                Condition {
+                    leader: Some(named(&["first"])),
+                    ..none.clone()
+                },
+                vec![],
+                1,
+                0,
+            ),
+            (
+                Condition {
+                    leader: Some(vec![]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    fenced: named(&["second"]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    unfenced: named(&["first"]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    unfenced: named(&["others"]),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                0,
+            ),
+            (
+                Condition {
+                    acks: Some(Count::Exactly(5)),
+                    ..none.clone()
+                },
+                vec![],
+                0,
+                4,
+            ),
         ] {
-            assert!(check(condition.clone(), &isr, leader, acks).is_some(), "{condition:?}");
+            assert!(
+                check(condition.clone(), &isr, leader, acks).is_some(),
+                "{condition:?}"
+            );
         }
     }
 }

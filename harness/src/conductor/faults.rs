@@ -67,18 +67,34 @@ impl Booted {
     }
 
     fn nemesis(&self, kind: Kind, fault: &Fault) -> Result<(), Error> {
-        let written = self.recorder.record(Process::Nemesis, kind, Body::Fault(fault.clone()));
-        written.map(|_| ()).map_err(|e| Error::internal("writing the history", e, "free some space"))
+        let written = self
+            .recorder
+            .record(Process::Nemesis, kind, Body::Fault(fault.clone()));
+        written
+            .map(|_| ())
+            .map_err(|e| Error::internal("writing the history", e, "free some space"))
     }
 
     fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<Measured, Error> {
         match done {
             Ok(measured) => {
-                self.nemesis(Kind::Ok, &Fault { measured: measured.clone(), ..fault.clone() })?;
+                self.nemesis(
+                    Kind::Ok,
+                    &Fault {
+                        measured: measured.clone(),
+                        ..fault.clone()
+                    },
+                )?;
                 Ok(measured)
             }
             Err(why) => {
-                self.nemesis(Kind::Info, &Fault { error: Some(why.to_string()), ..fault.clone() })?;
+                self.nemesis(
+                    Kind::Info,
+                    &Fault {
+                        error: Some(why.to_string()),
+                        ..fault.clone()
+                    },
+                )?;
                 let what = match fault.action {
                     FaultAction::Inject => "putting in",
                     FaultAction::Heal => "healing",
@@ -96,12 +112,26 @@ impl Booted {
     fn lost(&self, node: i32, fault: u64, measured: &Measured) -> Result<(), Error> {
         let start = self.cluster.last_start(node);
         let event = NodeEvent::Killed { signal: None };
-        record(&self.recorder, Process::Observer, Body::Node(NodeProcess { node, event, start }))?;
+        record(
+            &self.recorder,
+            Process::Observer,
+            Body::Node(NodeProcess { node, event, start }),
+        )?;
         let records = self.cluster.lost(node, fault).map_err(|e| {
-            Error::internal(format!("reading what the power cut took from node {node}"), e, "run it again")
+            Error::internal(
+                format!("reading what the power cut took from node {node}"),
+                e,
+                "run it again",
+            )
         })?;
         let count = |name: &str| measured.get(name).copied().unwrap_or_default() as u64;
-        let loss = DiskLoss { node, fault, bytes: count("lost_bytes"), files: count("lost_files"), records };
+        let loss = DiskLoss {
+            node,
+            fault,
+            bytes: count("lost_bytes"),
+            files: count("lost_files"),
+            records,
+        };
         record(&self.recorder, Process::Observer, Body::Disk(loss))
     }
 
@@ -111,7 +141,11 @@ impl Booted {
         record(
             &self.recorder,
             Process::Observer,
-            Body::Node(NodeProcess { node, event: NodeEvent::Started, start }),
+            Body::Node(NodeProcess {
+                node,
+                event: NodeEvent::Started,
+                start,
+            }),
         )
     }
 }

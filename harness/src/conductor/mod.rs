@@ -39,11 +39,18 @@ pub(crate) enum Ending {
 /// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress] [--as-root]`.
 pub fn main(args: &[String]) -> Status {
     let json = args.iter().any(|arg| arg == "--json");
-    let progress = Progress { shown: !args.iter().any(|arg| arg == "--no-progress") };
+    let progress = Progress {
+        shown: !args.iter().any(|arg| arg == "--no-progress"),
+    };
     let as_root = args.iter().any(|arg| arg == "--as-root");
-    let Some(run_dir) = args.first().map(PathBuf::from) else { return Status::Usage };
+    let Some(run_dir) = args.first().map(PathBuf::from) else {
+        return Status::Usage;
+    };
     if let Err(e) = ground::act_as_owner() {
-        crate::tell(&Error::internal("acting as the one who typed sudo", e, "run it without sudo"), json);
+        crate::tell(
+            &Error::internal("acting as the one who typed sudo", e, "run it without sudo"),
+            json,
+        );
         return Status::Internal;
     }
     die_of_panics(&run_dir, json);
@@ -62,7 +69,10 @@ fn die_of_panics(run_dir: &Path, json: bool) {
     let run_dir = run_dir.to_path_buf();
     std::panic::set_hook(Box::new(move |panic| {
         let log_path = run_dir.join(store::LOG);
-        log(&run_dir, &format!("{panic}\n{}", std::backtrace::Backtrace::force_capture()));
+        log(
+            &run_dir,
+            &format!("{panic}\n{}", std::backtrace::Backtrace::force_capture()),
+        );
         let error = Error::internal(
             "running the scenario",
             format!("the harness panicked: {panic}"),
@@ -76,8 +86,16 @@ fn die_of_panics(run_dir: &Path, json: bool) {
 /// Adds lines to the harness's log. A log that cannot be written is no reason to end a run.
 fn log(run_dir: &Path, text: &str) {
     use std::io::Write;
-    if let Ok(mut file) = fs::OpenOptions::new().create(true).append(true).open(run_dir.join(store::LOG)) {
-        let _ = writeln!(file, "{} {text}", humantime::format_rfc3339_millis(SystemTime::now()));
+    if let Ok(mut file) = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(run_dir.join(store::LOG))
+    {
+        let _ = writeln!(
+            file,
+            "{} {text}",
+            humantime::format_rfc3339_millis(SystemTime::now())
+        );
     }
 }
 
@@ -98,7 +116,11 @@ fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, 
     // Tasks that wait for answers from dead nodes are not waited for.
     runtime.shutdown_background();
     let duration_s = began.elapsed().as_secs_f64();
-    let measured = judge::Measured { duration_s, boot_to_first_ack_s: boot_s, as_root };
+    let measured = judge::Measured {
+        duration_s,
+        boot_to_first_ack_s: boot_s,
+        as_root,
+    };
     let verdict = judge::judge_run(&plan, run_dir, &measured, interrupted(&ending))?;
     judge::keep_disks(&plan, run_dir, verdict);
     Ok(match (&ending, verdict) {
@@ -112,7 +134,11 @@ fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, 
 const INTERRUPT: i32 = 2;
 
 fn interrupted(ending: &Ending) -> Option<i32> {
-    if let Ending::Interrupted(signal) = ending { Some(*signal) } else { None }
+    if let Ending::Interrupted(signal) = ending {
+        Some(*signal)
+    } else {
+        None
+    }
 }
 
 /// Runs the plan; gives how it ended, and the seconds from the first node's exec to the first acknowledged record.
@@ -127,7 +153,11 @@ async fn run(
     let ending = match tokio::time::timeout(limit, steps::steps(plan, &mut booted, progress)).await {
         Ok(ending) => ending?,
         Err(_) => {
-            booted.step("run", false, &format!("the run did not end within its limit of {limit:?}"))?;
+            booted.step(
+                "run",
+                false,
+                &format!("the run did not end within its limit of {limit:?}"),
+            )?;
             Ending::Stuck
         }
     };
@@ -165,6 +195,8 @@ pub(crate) fn alarm_error(alarm: &Alarm) -> Error {
             "free some space, or name another place with --out; `df` shows what is full",
         ),
         Alarm::NodeDied { node, how } => Error::internal(format!("running node {node}"), how, "read its log"),
-        Alarm::Interrupted(signal) => Error::internal("running the scenario", format!("signal {signal}"), "run it again"),
+        Alarm::Interrupted(signal) => {
+            Error::internal("running the scenario", format!("signal {signal}"), "run it again")
+        }
     }
 }

@@ -36,11 +36,19 @@ pub struct Expected(Arc<Mutex<BTreeMap<i32, bool>>>);
 impl Expected {
     /// From now on the end of this node's process is (or is not) expected.
     pub fn set(&self, node: i32, expected: bool) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(node, expected);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(node, expected);
     }
 
     fn is(&self, node: i32) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&node).copied().unwrap_or(false)
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&node)
+            .copied()
+            .unwrap_or(false)
     }
 }
 
@@ -53,7 +61,13 @@ pub async fn watch(
 ) {
     loop {
         let alarm = match events.recv().await {
-            Ok(Event::ProgramEnded { node, start, status, signal, .. }) => {
+            Ok(Event::ProgramEnded {
+                node,
+                start,
+                status,
+                signal,
+                ..
+            }) => {
                 let event = match (status, signal) {
                     (Some(status), _) => NodeEvent::Exited { status },
                     (None, signal) => NodeEvent::Killed { signal },
@@ -89,7 +103,9 @@ pub async fn stalls(recorder: Arc<Recorder>) -> io::Error {
         tokio::time::sleep_until(due.into()).await;
         let late = due.elapsed();
         if late > LATE {
-            let body = Body::Stall(Stall { late_ms: late.as_secs_f64() * 1e3 });
+            let body = Body::Stall(Stall {
+                late_ms: late.as_secs_f64() * 1e3,
+            });
             if let Err(e) = recorder.record(Process::Harness, Kind::Ok, body) {
                 return e;
             }

@@ -16,7 +16,12 @@ impl Names {
 
     /// The replicas that no act named.
     fn others(&self, partition: &PartitionState) -> Vec<i32> {
-        partition.replicas.iter().copied().filter(|id| !self.0.values().any(|named| named == id)).collect()
+        partition
+            .replicas
+            .iter()
+            .copied()
+            .filter(|id| !self.0.values().any(|named| named == id))
+            .collect()
     }
 
     /// The nodes that a condition's names mean.
@@ -55,7 +60,10 @@ impl Names {
             _ => return Err(format!("nobody is named {target:?}")),
         };
         match (target, candidates.len() as u64) {
-            (_, 0) => Err(format!("there is no {target} now: leader {}, ISR {:?}", partition.leader, partition.isr)),
+            (_, 0) => Err(format!(
+                "there is no {target} now: leader {}, ISR {:?}",
+                partition.leader, partition.isr
+            )),
             ("last", 2..) => Err(format!("{candidates:?} are left, not one")),
             (_, n) => Ok(candidates[(pick % n) as usize]),
         }
@@ -69,7 +77,11 @@ pub(super) mod tests {
 
     pub fn partition(isr: &[i32], leader: i32) -> PartitionState {
         PartitionState {
-            key: Key { topic: "t".into(), id: "i".into(), partition: 0 },
+            key: Key {
+                topic: "t".into(),
+                id: "i".into(),
+                partition: 0,
+            },
             replicas: vec![2, 0, 1],
             isr: isr.to_vec(),
             elr: vec![],
@@ -79,7 +91,10 @@ pub(super) mod tests {
             partition_epoch: 0,
             recovering: false,
             elects: false,
-            at: LogPlace { log_offset: 0, batch: 0 },
+            at: LogPlace {
+                log_offset: 0,
+                batch: 0,
+            },
         }
     }
 
@@ -95,7 +110,10 @@ pub(super) mod tests {
         names.give("second", 2);
         assert_eq!(names.target("last", &now, 0), Ok(1));
         assert_eq!(names.target("first", &now, 0), Ok(0));
-        assert_eq!(names.set(&["others".into(), "first".into()], &now), Ok(vec![0, 1]));
+        assert_eq!(
+            names.set(&["others".into(), "first".into()], &now),
+            Ok(vec![0, 1])
+        );
         assert!(names.set(&["nobody".into()], &now).is_err());
         assert!(names.target("leader", &partition(&[], -1), 0).is_err());
     }

@@ -68,7 +68,9 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
     let mut said = Vec::new();
     for (act, pick) in step.act.iter().zip(&step.picks) {
         let Some(partition) = partition(plan, booted) else {
-            return Ok(Reached::No("the partition under load is not in the metadata log".into()));
+            return Ok(Reached::No(
+                "the partition under load is not in the metadata log".into(),
+            ));
         };
         let node = match booted.names.target(&act.target, &partition, *pick) {
             Ok(node) => node,
@@ -101,8 +103,16 @@ fn told(partition: &PartitionState) -> String {
         let nodes: Vec<String> = nodes.iter().map(i32::to_string).collect();
         format!("[{}]", nodes.join(","))
     };
-    let leader = if partition.leader < 0 { "none".into() } else { partition.leader.to_string() };
-    format!("leader {leader}, ISR {}, ELR {}", list(&partition.isr), list(&partition.elr))
+    let leader = if partition.leader < 0 {
+        "none".into()
+    } else {
+        partition.leader.to_string()
+    };
+    format!(
+        "leader {leader}, ISR {}, ELR {}",
+        list(&partition.isr),
+        list(&partition.elr)
+    )
 }
 
 fn partition(plan: &Plan, booted: &Booted) -> Option<PartitionState> {
@@ -152,7 +162,16 @@ fn missing(plan: &Plan, booted: &Booted, condition: &Condition, acks_before: u64
     let acks = booted.counters.borrow().acked.saturating_sub(acks_before);
     let view = booted.view.borrow();
     let Some(partition) = view.partition(&plan.topic.name, 0) else {
-        return (*condition != Condition::default()).then(|| "the partition is not in the metadata log".into());
+        return (*condition != Condition::default())
+            .then(|| "the partition is not in the metadata log".into());
     };
-    lacks(condition, &Now { view: &view, partition, names: &booted.names, acks })
+    lacks(
+        condition,
+        &Now {
+            view: &view,
+            partition,
+            names: &booted.names,
+            acks,
+        },
+    )
 }

@@ -35,8 +35,24 @@ fn name(port: Port) -> String {
 }
 
 fn link(count: LinkCount) -> Link {
-    let LinkCount { from, to, passed, dropped, bytes, unasked, cut } = count;
-    Link { from: name(from), to: name(to), passed, dropped, bytes, unasked, cut }
+    let LinkCount {
+        from,
+        to,
+        passed,
+        dropped,
+        bytes,
+        unasked,
+        cut,
+    } = count;
+    Link {
+        from: name(from),
+        to: name(to),
+        passed,
+        dropped,
+        bytes,
+        unasked,
+        cut,
+    }
 }
 
 /// Writes it.
@@ -44,11 +60,15 @@ fn link(count: LinkCount) -> Link {
 /// # Errors
 /// 70, where the wire does not answer or the folder takes no file.
 pub fn write(cluster: &Cluster, run_dir: &Path) -> Result<(), Error> {
-    let counts =
-        cluster.counters().map_err(|e| Error::internal("asking the wire what it carried", e, "run it again"))?;
-    let wire = Wire { links: counts.into_iter().map(link).collect() };
+    let counts = cluster
+        .counters()
+        .map_err(|e| Error::internal("asking the wire what it carried", e, "run it again"))?;
+    let wire = Wire {
+        links: counts.into_iter().map(link).collect(),
+    };
     let path = run_dir.join(WIRE);
-    let failed = |e: std::io::Error| Error::internal(format!("writing {}", path.display()), e, "free some space");
+    let failed =
+        |e: std::io::Error| Error::internal(format!("writing {}", path.display()), e, "free some space");
     let text = serde_json::to_vec_pretty(&wire).map_err(|e| failed(e.into()))?;
     store::write_whole(&path, &text).map_err(failed)
 }

@@ -20,7 +20,10 @@ type Links = BTreeSet<(Port, Port)>;
 
 /// Checks all pairs of `nodes` (number, address), each with a program that answers.
 pub fn check(ground: &Ground, nodes: &[(i32, Ipv4Addr)]) {
-    let mut wire = Wire { ground, last: ground.counters().unwrap() };
+    let mut wire = Wire {
+        ground,
+        last: ground.counters().unwrap(),
+    };
     let mut clients: Vec<Client> = nodes.iter().map(|(_, address)| await_answer(*address)).collect();
     wire.since();
     for (n, (node, address)) in nodes.iter().enumerate() {
@@ -65,7 +68,10 @@ impl Wire<'_> {
             now = later;
         }
         let before = |link: &LinkCount| {
-            let before = self.last.iter().find(|count| (count.from, count.to) == (link.from, link.to));
+            let before = self
+                .last
+                .iter()
+                .find(|count| (count.from, count.to) == (link.from, link.to));
             before.map_or(0, |count| count.passed)
         };
         let carried = now.iter().filter(|link| link.passed > before(link));
