@@ -280,19 +280,23 @@ fn lay_out(
         })
 }
 
-/// A cluster id that no other run has, in Kafka's base64 form: of the run folder's name.
+/// A cluster id that no other run has, in Kafka's base64 form: of the run folder's name. It begins with a letter:
+/// a dash there would be taken for an option by the command that formats a disk, which Kafka's own ids avoid too.
 fn cluster_id(run_dir: &Path) -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     /// Kafka's ids are 16 bytes in base64 without padding: 22 characters, the last with 2 bits.
     const CHARACTERS: usize = 21;
+    /// The alphabet's first half has letters only.
+    const LETTERS: usize = 32;
     let mut hasher = DefaultHasher::new();
     run_dir.hash(&mut hasher);
     std::process::id().hash(&mut hasher);
     let mut state = hasher.finish();
     let mut id = String::new();
-    for _ in 0..CHARACTERS {
-        id.push(char::from(ALPHABET[(state >> 58) as usize]));
+    for n in 0..CHARACTERS {
+        let drawn = (state >> 58) as usize;
+        id.push(char::from(ALPHABET[if n == 0 { drawn % LETTERS } else { drawn }]));
         state = state
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
@@ -358,4 +362,21 @@ async fn create_topic(
         format!("{why}; the nodes' logs end: {}", logs.join("; ")),
         "read the nodes' logs in the run's folder",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cluster_id;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn cluster_ids_differ_and_are_never_taken_for_options() {
+        let ids: BTreeSet<String> = (0..1000).map(|n| cluster_id(Path::new(&format!("runs/calm/{n}")))).collect();
+        assert_eq!(ids.len(), 1000);
+        for id in ids {
+            assert_eq!(id.len(), 22);
+            assert!(id.starts_with(|c: char| c.is_ascii_alphabetic()), "{id}");
+        }
+    }
 }
