@@ -29,7 +29,8 @@
 //! 3. [`Action::Append`], [`Action::AppendFetched`] and [`Action::Truncate`] are visible to later
 //!    reads at once, but need not be synced. [`Action::Sync`] asks for that; it may take its time,
 //!    and several may be served by the last. When done, hand in [`Event::Synced`] with its ticket.
-//! 4. The log that [`Raft::start`] is given has been synced.
+//! 4. The log that [`Raft::start`] is given has been synced. A batch in it is whole: after a crash,
+//!    what is left of a batch is cut off (a controller's batch may not be applied by half).
 //! 5. A response reaches the machine only in the incarnation that sent the call.
 //! 6. Hand in [`Event::Tick`] at [`Raft::next_deadline`] or soon after it. Early ticks do nothing.
 //! 7. After [`Action::Fatal`] the machine is dead: it ignores whatever follows.

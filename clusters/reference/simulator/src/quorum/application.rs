@@ -33,6 +33,7 @@ pub trait Application: std::fmt::Debug {
     /// When that breaks a rule of the application's.
     fn apply(
         &mut self,
+        now: Nanos,
         node: usize,
         offset: Offset,
         epoch: Epoch,
@@ -67,6 +68,9 @@ pub trait Application: std::fmt::Debug {
 
     /// Whether what the application promises for calm times has come true.
     fn recovered(&self, now: Nanos) -> bool;
+
+    /// Where it stands, for the report of a run that does not recover.
+    fn summary(&self) -> String;
 }
 
 /// What an application asks of its node.

@@ -229,3 +229,97 @@ impl Checks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quorum::Disk;
+
+    /// A log of one record of each of these epochs.
+    fn log(epochs: &[Epoch]) -> Vec<Record<u64>> {
+        let mut disk = Disk::new();
+        for epoch in epochs {
+            disk.write(*epoch, vec![(None, 0)]);
+        }
+        disk.log().to_vec()
+    }
+
+    fn rule(result: Result<(), Violation>) -> Option<String> {
+        result.err().map(|violation| violation.rule())
+    }
+
+    #[test]
+    fn an_epoch_has_one_leader() {
+        let mut checks = Checks::default();
+        assert_eq!(rule(checks.elected::<u64>(0, 1, &[])), None);
+        assert_eq!(rule(checks.elected::<u64>(1, 2, &[])), None);
+        let again = checks.elected::<u64>(0, 2, &[]);
+        assert_eq!(rule(again).as_deref(), Some("ElectionSafety"));
+    }
+
+    /// The Raft paper's figure 8: a record of an earlier epoch is on a majority, is taken to be
+    /// committed without one of the leader's own on top, and a leader without it is elected.
+    #[test]
+    fn a_record_of_an_earlier_epoch_committed_too_soon_is_missed() {
+        let mut checks = Checks::default();
+        let leader = log(&[1, 2]);
+        assert_eq!(rule(checks.commit(0, 4, &leader, (0, 2))), None);
+        let other = log(&[1, 3]);
+        let elected = checks.elected(4, 5, &other);
+        assert_eq!(rule(elected).as_deref(), Some("LeaderCompleteness"));
+        assert_eq!(rule(checks.elected(4, 6, &log(&[1, 2, 5]))), None);
+    }
+
+    #[test]
+    fn a_leader_of_an_epoch_before_the_commit_may_lack_it() {
+        let mut checks = Checks::default();
+        assert_eq!(rule(checks.commit(0, 4, &log(&[4]), (0, 1))), None);
+        assert_eq!(rule(checks.elected(1, 3, &log(&[]))), None);
+    }
+
+    #[test]
+    fn all_apply_the_same() {
+        let mut checks = Checks::default();
+        assert_eq!(rule(checks.commit(0, 2, &log(&[1, 2]), (0, 2))), None);
+        assert_eq!(rule(checks.commit(1, 2, &log(&[1, 2]), (0, 2))), None);
+        let other = checks.commit(2, 3, &log(&[1, 3]), (1, 2));
+        assert_eq!(rule(other).as_deref(), Some("StateMachineSafety"));
+    }
+
+    #[test]
+    fn a_record_determines_those_before_it() {
+        let mut checks = Checks::default();
+        assert_eq!(rule(checks.wrote(0, 1, &log(&[1, 3])[1])), None);
+        assert_eq!(rule(checks.wrote(1, 1, &log(&[1, 3])[1])), None);
+        let other = checks.wrote(2, 1, &log(&[2, 3])[1]);
+        assert_eq!(rule(other).as_deref(), Some("LogMatching"));
+    }
+
+    #[test]
+    fn votes_are_durable_and_not_contradicted() {
+        let mut checks = Checks::default();
+        let durable = |epoch, voted| QuorumState {
+            epoch,
+            leader: None,
+            voted: Some(NodeId(voted)),
+        };
+        assert_eq!(rule(checks.voted(0, 3, NodeId(1), durable(3, 1))), None);
+        assert_eq!(rule(checks.voted(0, 3, NodeId(1), durable(4, 2))), None);
+        let lost = checks.voted(1, 3, NodeId(1), durable(2, 1));
+        assert_eq!(rule(lost).as_deref(), Some("VoteNotDurable"));
+        let twice = checks.voted(0, 3, NodeId(2), durable(3, 2));
+        assert_eq!(rule(twice).as_deref(), Some("VoteContradicted"));
+    }
+
+    #[test]
+    fn a_commit_is_on_most_disks() {
+        let mut checks = Checks::default();
+        let (all, short) = (log(&[1, 1]), log(&[1]));
+        checks.commit(0, 1, &all, (0, 2)).unwrap();
+        let on =
+            |disks: [&Vec<Record<u64>>; 3]| rule(checks.durable(0, 2, disks.into_iter().map(Vec::as_slice)));
+        assert_eq!(on([&all, &all, &short]), None);
+        let few = on([&all, &short, &short]);
+        assert_eq!(few.as_deref(), Some("CommitNotDurable"));
+    }
+}

@@ -66,20 +66,31 @@ impl<A: Application> World<A> {
 
     /// One batch, written by its leader. The machine's Append follows, and agrees.
     fn write_own(&mut self, at: usize, epoch: Epoch, payloads: Vec<A::Payload>) -> Result<(), Violation> {
-        for payload in payloads {
+        let labelled = payloads.into_iter().map(|payload| {
             let fingerprint = A::fingerprint(&payload);
-            self.nodes[at].disk.write(epoch, Some(payload), fingerprint);
-            self.check_last_written(at)?;
-        }
-        Ok(())
+            (Some(payload), fingerprint)
+        });
+        self.write_batch(at, epoch, labelled.collect())
     }
 
-    fn check_last_written(&mut self, at: usize) -> Result<(), Violation> {
+    fn write_batch(
+        &mut self,
+        at: usize,
+        epoch: Epoch,
+        batch: Vec<(Option<A::Payload>, u64)>,
+    ) -> Result<(), Violation> {
+        let disk = &mut self.nodes[at].disk;
+        let base = disk.log().len();
+        disk.write(epoch, batch);
+        self.check_written(at, base)
+    }
+
+    fn check_written(&mut self, at: usize, base: usize) -> Result<(), Violation> {
         let log = self.nodes[at].disk.log();
-        match log.last() {
-            Some(record) => self.checks.wrote(at, log.len() - 1, record),
-            None => Ok(()),
+        for (position, record) in log.iter().enumerate().skip(base) {
+            self.checks.wrote(at, position, record)?;
         }
+        Ok(())
     }
 
     fn act(&mut self, at: usize, action: Action, records: &[Record<A::Payload>]) -> Result<(), Violation> {
@@ -156,8 +167,7 @@ impl<A: Application> World<A> {
             )));
         }
         let fingerprint = u64::from(change.leader.0.unsigned_abs());
-        node.disk.write(change.epoch, None, fingerprint);
-        self.check_last_written(at)
+        self.write_batch(at, change.epoch, vec![(None, fingerprint)])
     }
 
     fn check_append(&self, at: usize, base_offset: Offset) -> Result<(), Violation> {
@@ -178,11 +188,17 @@ impl<A: Application> World<A> {
         records: &[Record<A::Payload>],
     ) -> Result<(), Violation> {
         self.forbid_to_leader(at, "copied records")?;
-        for record in records.iter().take(batches) {
-            self.nodes[at].disk.copy(record.clone());
-            self.check_last_written(at)?;
+        let disk = &mut self.nodes[at].disk;
+        let base = disk.log().len();
+        let mut left = batches;
+        for record in records {
+            if left == 0 {
+                break;
+            }
+            left -= usize::from(record.ends_batch);
+            disk.copy(record.clone());
         }
-        Ok(())
+        self.check_written(at, base)
     }
 
     fn truncate(&mut self, at: usize, end_offset: Offset) -> Result<(), Violation> {
@@ -243,7 +259,8 @@ impl<A: Application> World<A> {
         for position in length(before)..length(high_watermark) {
             let record = &self.nodes[at].disk.log()[position];
             let payload = record.payload.as_ref();
-            self.app.apply(at, offset(position), record.epoch, payload)?;
+            self.app
+                .apply(self.now, at, offset(position), record.epoch, payload)?;
         }
         Ok(())
     }
@@ -297,7 +314,7 @@ impl<A: Application> World<A> {
         Ok(())
     }
 
-    /// Reads the records an answer promises; each is a batch of its own.
+    /// Reads the records an answer promises.
     fn fill(
         &self,
         at: usize,
@@ -313,10 +330,10 @@ impl<A: Application> World<A> {
                 let fetched = match fetched {
                     Fetched::Diverging(end) => Fetched::Diverging(end),
                     Fetched::Records(ReadRange { from, end }) => {
-                        let log = self.nodes[at].disk.log();
-                        let from = length(from).min(log.len());
-                        let to = length(end).min(log.len()).min(from + self.settings.fetch_max);
-                        records = log[from..to].to_vec();
+                        let disk = &self.nodes[at].disk;
+                        let from = length(from).min(disk.log().len());
+                        let to = disk.read_up_to(from, self.settings.fetch_max);
+                        records = disk.log()[from..to.min(length(end))].to_vec();
                         Fetched::Records(batches(from, &records))
                     }
                 };
@@ -385,13 +402,17 @@ fn append(raft: &mut Raft, now: u64, epoch: Epoch, records: usize) -> Option<Vec
 }
 
 fn batches<P>(from: usize, records: &[Record<P>]) -> Vec<Batch> {
-    records
-        .iter()
-        .zip(from..)
-        .map(|(record, at)| Batch {
-            base_offset: offset(at),
-            end_offset: offset(at + 1),
-            epoch: record.epoch,
+    let mut base = from;
+    let whole = records.split_inclusive(|record| record.ends_batch);
+    whole
+        .map(|batch| {
+            let base_offset = offset(base);
+            base += batch.len();
+            Batch {
+                base_offset,
+                end_offset: offset(base),
+                epoch: batch[0].epoch,
+            }
         })
         .collect()
 }

@@ -49,6 +49,7 @@ impl Application for Ledger {
 
     fn apply(
         &mut self,
+        _now: Nanos,
         node: usize,
         offset: Offset,
         _epoch: Epoch,
@@ -95,6 +96,10 @@ impl Application for Ledger {
     fn recovered(&self, _now: Nanos) -> bool {
         let seen = self.after_calm.as_ref().map(|(_, seen)| seen);
         seen.is_some_and(|seen| seen.iter().all(|seen| *seen))
+    }
+
+    fn summary(&self) -> String {
+        format!("applied up to {:?}, {:?}", self.applied, self.after_calm)
     }
 }
 

@@ -148,8 +148,9 @@ impl<A: Application> World<A> {
             .map(|node| node.raft.as_ref().map(Raft::standing))
             .collect();
         Violation::Stuck(format!(
-            "{} ms after the last fault healed: {standings:?}",
-            self.settings.recovery / MILLISECOND
+            "{} ms after the last fault healed: {standings:?}; {}",
+            self.settings.recovery / MILLISECOND,
+            self.app.summary()
         ))
     }
 
