@@ -65,7 +65,8 @@ impl Feature {
     }
 }
 
-/// Id 0. Version 1 has the controlled shutdown, 2 ZooKeeper's migration, 3 log folders, 4 cordoned ones.
+/// Id 0. Version 1 has the controlled shutdown, 2 ZooKeeper's migration, 3 log folders, 4 cordoned ones (read, and
+/// passed over).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterBroker {
     /// The broker.
@@ -139,7 +140,7 @@ impl RegisterBroker {
     }
 }
 
-/// Id 17.
+/// Id 17. Version 1 has the controlled shutdown, 2 log folders, 3 cordoned ones (read, and passed over).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerRegistrationChange {
     /// The broker.

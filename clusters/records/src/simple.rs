@@ -114,3 +114,33 @@ impl FeatureLevel {
         Ok(record)
     }
 }
+
+/// Id 15. Every producer id below `next_producer_id` has been given to a broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProducerIds {
+    /// The broker that got the block.
+    pub broker_id: i32,
+    /// Its broker epoch.
+    pub broker_epoch: i64,
+    /// The first id of the next block.
+    pub next_producer_id: i64,
+}
+
+impl ProducerIds {
+    pub(crate) fn write(&self, out: &mut Writer) -> u32 {
+        out.i32(self.broker_id);
+        out.i64(self.broker_epoch);
+        out.i64(self.next_producer_id);
+        out.no_tags();
+        0
+    }
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let record = ProducerIds {
+            broker_id: reader.i32()?,
+            broker_epoch: reader.i64()?,
+            next_producer_id: reader.i64()?,
+        };
+        reader.skip_tags()?;
+        Ok(record)
+    }
+}

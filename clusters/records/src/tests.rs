@@ -1,3 +1,7 @@
+//! Round trips, and bytes that are no record.
+
+mod golden;
+
 use super::*;
 
 fn examples() -> Vec<Record> {
@@ -93,6 +97,11 @@ fn examples() -> Vec<Record> {
             name: "eligible.leader.replicas.version".into(),
             level: 1,
         }),
+        Record::ProducerIds(ProducerIds {
+            broker_id: 1,
+            broker_epoch: 5,
+            next_producer_id: 1000,
+        }),
         Record::BrokerRegistrationChange(BrokerRegistrationChange {
             broker_id: 1,
             broker_epoch: 5,
@@ -132,7 +141,7 @@ fn examples() -> Vec<Record> {
         }),
         Record::ClearElr(String::new()),
         Record::Unknown {
-            id: 15,
+            id: 99,
             version: 0,
             body: vec![1, 2, 3],
         },
@@ -171,46 +180,50 @@ fn no_byte_makes_the_reader_panic() {
 }
 
 #[test]
-fn golden_bytes() {
-    // frame 1, id 2, version 0; "abc" as length 4 and three bytes; the id; no tagged fields
-    let topic = Record::Topic(Topic {
-        name: "abc".into(),
-        topic_id: Uuid::from_bytes([9; 16]),
-    });
-    let mut bytes = vec![1, 2, 0, 4, b'a', b'b', b'c'];
-    bytes.extend([9; 16]);
-    bytes.push(0);
-    assert_eq!(topic.encode(), bytes);
-
-    // frame 1, id 5, version 2; partition 0; the id; three tagged fields: 0 (ISR, 1 byte: empty array),
-    // 1 (leader, 4 bytes: -1), 6 (ELR, 5 bytes: array of one, 2)
-    let change = Record::PartitionChange(PartitionChange {
-        topic_id: Uuid::from_bytes([9; 16]),
-        isr: Some(vec![]),
-        leader: Some(-1),
-        eligible_leader_replicas: Some(vec![2]),
-        ..Default::default()
-    });
-    let mut bytes = vec![1, 5, 2, 0, 0, 0, 0];
-    bytes.extend([9; 16]);
-    bytes.extend([3, 0, 1, 1, 1, 4, 255, 255, 255, 255, 6, 5, 2, 0, 0, 0, 2]);
-    assert_eq!(change.encode(), bytes);
-
-    // frame 1, id 17, version 0; broker 1; epoch 5; tag 0, one byte, 1: fenced
-    let fence = Record::BrokerRegistrationChange(BrokerRegistrationChange {
-        broker_id: 1,
-        broker_epoch: 5,
-        fenced: 1,
-        ..Default::default()
-    });
-    assert_eq!(
-        fence.encode(),
-        [1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 1, 0, 1, 1]
-    );
-}
-
-#[test]
 fn unknown_tagged_fields_are_skipped() {
     let bytes = [1, 20, 0, 1, 99, 2, 7, 7];
     assert_eq!(Record::decode(&bytes), Ok(Record::NoOp));
+}
+
+#[test]
+fn a_version_above_those_known_is_kept_and_written_as_it_was() {
+    for id in [0, 3, 5, 17, 20] {
+        let bytes = [1, id, 9, 1, 2, 3];
+        let record = Record::decode(&bytes).unwrap();
+        let kept = Record::Unknown {
+            id: id.into(),
+            version: 9,
+            body: vec![1, 2, 3],
+        };
+        assert_eq!(record, kept);
+        assert_eq!(record.encode(), bytes);
+    }
+}
+
+#[test]
+fn another_frame_no_bytes_and_endless_varints_are_refused() {
+    let refused = |bytes: &[u8]| Record::decode(bytes).unwrap_err().to_string();
+    assert!(refused(&[]).contains("1 bytes are wanted, 0 are left"));
+    assert!(refused(&[2, 20, 0, 0]).contains("frame version 2"));
+    assert!(refused(&[1, 255, 255, 255, 255, 255, 0]).contains("more than 5 bytes"));
+    assert!(refused(&[1, 255, 255, 255, 255, 127, 0]).contains("above 2^32"));
+    // A topic whose name is said to be as long as a varint can say: nothing is reserved for it.
+    assert!(refused(&[1, 2, 0, 255, 255, 255, 255, 15]).contains("bytes are wanted"));
+}
+
+#[test]
+fn a_null_list_means_unchanged_and_the_fields_say_no_change_by_their_numbers() {
+    let mut bytes = vec![1, 5, 2, 0, 0, 0, 0];
+    bytes.extend([9; 16]);
+    // ISR null, leader -2, recovery state -1, ELR null
+    bytes.extend([4, 0, 1, 0, 1, 4, 255, 255, 255, 254, 5, 1, 255, 6, 1, 0]);
+    let Ok(Record::PartitionChange(change)) = Record::decode(&bytes) else {
+        panic!("no change of a partition");
+    };
+    assert!(change.is_no_op());
+    let moved = PartitionChange {
+        leader: Some(-1),
+        ..change
+    };
+    assert!(!moved.is_no_op());
 }

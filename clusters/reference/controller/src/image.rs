@@ -205,7 +205,10 @@ impl Image {
                 self.features.insert(record.name.clone(), record.level);
             }
             Record::ClearElr(topic) => self.clear_elr(topic),
-            Record::NoOp | Record::RegisterController(_) | Record::Unknown { .. } => {}
+            Record::NoOp
+            | Record::RegisterController(_)
+            | Record::ProducerIds(_)
+            | Record::Unknown { .. } => {}
             // This controller writes none of these: a log that has them is another system's.
             Record::FenceBroker { .. }
             | Record::UnfenceBroker { .. }

@@ -159,6 +159,7 @@ impl Image {
             // The first two say nothing to a broker; the active controller writes none of the others.
             Record::NoOp
             | Record::RegisterController(_)
+            | Record::ProducerIds(_)
             | Record::FenceBroker { .. }
             | Record::UnfenceBroker { .. }
             | Record::BeginTransaction { .. }
