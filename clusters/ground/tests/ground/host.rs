@@ -272,6 +272,8 @@ impl Front<'_> {
 struct Trace {
     pids: Vec<i32>,
     namespaces: HashSet<u64>,
+    /// When it was taken, in clock ticks from the machine's boot: the kernel gives namespaces' numbers out again.
+    taken: u64,
 }
 
 impl Trace {
@@ -286,6 +288,7 @@ impl Trace {
         Trace {
             pids,
             namespaces: namespaces.difference(&ours).copied().collect(),
+            taken: ticks_now(),
         }
     }
 
@@ -312,12 +315,31 @@ impl Trace {
         took
     }
 
-    /// Whether any living process is in one of the run's namespaces.
+    /// Whether any living process is in one of the run's namespaces. One that began after the trace was taken may be
+    /// in a later namespace of the same number: another run's.
     fn is_held(&self) -> bool {
         let pids = fs::read_dir("/proc").unwrap().flatten();
         let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        pids.any(|pid| lives(pid) && !namespaces_of(&pid.to_string()).is_disjoint(&self.namespaces))
+        let before = |pid: i32| ticks_at_start(pid).is_some_and(|began| began < self.taken);
+        pids.any(|pid| {
+            lives(pid) && before(pid) && !namespaces_of(&pid.to_string()).is_disjoint(&self.namespaces)
+        })
     }
+}
+
+/// Clock ticks from the machine's boot to the start of a process.
+fn ticks_at_start(pid: i32) -> Option<u64> {
+    /// Where the start stands among the fields behind the name.
+    const START: usize = 19;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(START)?.parse().ok()
+}
+
+/// Clock ticks from the machine's boot until now.
+fn ticks_now() -> u64 {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    (uptime.split(' ').next().unwrap().parse::<f64>().unwrap() * TICKS_PER_SECOND) as u64
 }
 
 fn namespaces_of(pid: &str) -> HashSet<u64> {
