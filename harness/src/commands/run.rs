@@ -27,10 +27,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let scenario = Scenario::find(&args.scenario)?;
     let overrides = overrides(args)?;
     let seeds = args.seeds()?;
-    let command = std::iter::once("ackall")
-        .chain(words.iter().map(String::as_str))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let command = typed(words);
     let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
     // Every mistake of the scenario and the flags shows before anything starts.
     let first = plan(seeds[0])?;
@@ -60,6 +57,22 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
         print_several(&statuses);
     }
     Ok(status)
+}
+
+/// The command as it can be typed again: a word that a shell would take apart is quoted.
+fn typed(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c);
+    let quoted = words.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    std::iter::once("ackall".to_string())
+        .chain(quoted)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn print_several(statuses: &[Status]) {
@@ -383,4 +396,22 @@ fn check_space(run_dir: &Path) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = |words: &[&str]| typed(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert_eq!(
+            words(&["--feature", "a.b=0", "--seed", "7"]),
+            "ackall --feature a.b=0 --seed 7"
+        );
+        assert_eq!(
+            words(&["--out", "my runs", "it's", ""]),
+            r"ackall --out 'my runs' 'it'\''s' ''"
+        );
+    }
 }
