@@ -372,7 +372,9 @@ mod tests {
 
     #[test]
     fn cluster_ids_differ_and_are_never_taken_for_options() {
-        let ids: BTreeSet<String> = (0..1000).map(|n| cluster_id(Path::new(&format!("runs/calm/{n}")))).collect();
+        let ids: BTreeSet<String> = (0..1000)
+            .map(|n| cluster_id(Path::new(&format!("runs/calm/{n}"))))
+            .collect();
         assert_eq!(ids.len(), 1000);
         for id in ids {
             assert_eq!(id.len(), 22);
