@@ -205,15 +205,16 @@ mod linux {
         for victim in VICTIMS {
             for (n, moment) in chosen.iter().enumerate() {
                 tried += 1;
-                let name = format!("{victim:?}-{n}").to_lowercase();
+                let name = format!("{}-{n}", victim.name());
+                let (who, when) = (format!("{:<8}", victim.name()), format!("{moment:?}"));
                 match kill(out, &name, victim, *moment, Signal::SIGKILL) {
                     Ok(death) => {
                         right += 1;
                         slowest = slowest.max(death.gone);
-                        println!("{victim:<8?} {moment:<24?} all gone after {:.0?}", death.gone);
+                        println!("{who} {when:<20} all gone after {:.0?}", death.gone);
                         let _ = fs::remove_dir_all(out.join(&name));
                     }
-                    Err(why) => println!("{victim:<8?} {moment:<24?} WRONG: {why}"),
+                    Err(why) => println!("{who} {when:<20} WRONG: {why}"),
                 }
             }
         }

@@ -30,6 +30,17 @@ pub const VICTIMS: [Victim; 5] = [
 ];
 
 impl Victim {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Victim::Front => "front",
+            Victim::Keeper => "keeper",
+            Victim::Harness => "harness",
+            Victim::Wire => "wire",
+            Victim::Disk => "disk",
+        }
+    }
+
     fn role(self) -> &'static str {
         match self {
             Victim::Front => "run",
@@ -81,7 +92,7 @@ pub fn twenty() -> Vec<Moment> {
     let millis = Duration::from_millis;
     let start = (0..5).map(|n| Moment::Start(millis(45 * n)));
     let fault = (0..5).map(|n| Moment::Fault([1, 2, 3, 4, 6][n]));
-    let last = (0..5).map(|n| Moment::FinalRead(millis(n * 5)));
+    let last = (0..5).map(|n| Moment::FinalRead(millis(n * 2)));
     let any = (0..5).map(|n| Moment::Any(millis(700 + 1300 * n)));
     start.chain(fault).chain(last).chain(any).collect()
 }
@@ -94,7 +105,10 @@ pub struct Death {
     pub gone: Duration,
 }
 
-/// Starts a run, kills one part of it at that moment, and looks for the rest.
+/// How often a run may be over before its victim was hit.
+const MISSES: usize = 3;
+
+/// Starts a run, kills one part of it at that moment, and looks for the rest. A run that was over first is made again.
 ///
 /// # Errors
 /// What is wrong: something is left, or the front does not say what died.
@@ -105,6 +119,24 @@ pub fn kill(
     moment: Moment,
     with: Signal,
 ) -> Result<Death, String> {
+    for _ in 0..MISSES {
+        if let Some(death) = try_kill(folder, name, victim, moment, with)? {
+            return Ok(death);
+        }
+        std::fs::remove_dir_all(folder.join(name)).map_err(|e| e.to_string())?;
+    }
+    Err(format!(
+        "the run was over before {moment:?} in each of {MISSES} tries"
+    ))
+}
+
+fn try_kill(
+    folder: &Path,
+    name: &str,
+    victim: Victim,
+    moment: Moment,
+    with: Signal,
+) -> Result<Option<Death>, String> {
     let before = Machine::now();
     let mut run = start(
         folder,
@@ -112,13 +144,18 @@ pub fn kill(
         &["last-replica-standing", "--seed", "1", "--keep-disks", "never"],
     );
     await_moment(&mut run, moment)?;
-    let process = until(victim.role(), PATIENCE, || victim.find(&run));
+    let Some(process) = await_victim(&mut run, victim) else {
+        return Ok(None);
+    };
     let trace = Trace::of(&run.mark);
     let since = Instant::now();
     signal(process.pid, with);
     // A front that was killed must be reaped; another has to say what it saw before it ends.
     let run = run.wait();
     let gone = trace.gone(since)?;
+    if run.code() == 0 && run.dir.join("result.json").exists() {
+        return Ok(None);
+    }
     let said = match victim.said() {
         None => run.code() == 256 + with as i32,
         Some(said) => {
@@ -135,7 +172,18 @@ pub fn kill(
     if !left.is_empty() {
         return Err(format!("left on the machine: {}", left.join("; ")));
     }
-    Ok(Death { run, gone })
+    Ok(Some(Death { run, gone }))
+}
+
+/// The victim as soon as it is there; none where the run is over.
+fn await_victim(run: &mut Started, victim: Victim) -> Option<Process> {
+    until(victim.name(), PATIENCE, || {
+        match (victim.find(run), run.has_ended()) {
+            (Some(process), _) => Some(Some(process)),
+            (None, true) => Some(None),
+            (None, false) => None,
+        }
+    })
 }
 
 /// Waits for the moment.
