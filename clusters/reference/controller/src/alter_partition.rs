@@ -5,6 +5,7 @@ use crate::error_code::ErrorCode;
 use crate::image::Partition;
 use crate::{Controller, Outcome};
 use records::Record;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// A leader's request.
@@ -65,8 +66,13 @@ impl Controller {
             return Outcome::reply(Err(ErrorCode::StaleBrokerEpoch));
         }
         let mut records = Vec::new();
+        let mut seen = BTreeSet::new();
         let answers = request.partitions.iter().map(|wanted| {
             let (name, partition) = self.check(request.broker_id, wanted)?;
+            // A second proposal would be built from the state before the first.
+            if !seen.insert((wanted.topic_id, wanted.partition_id)) {
+                return Err(ErrorCode::InvalidRequest);
+            }
             Ok(self.alter(name, partition, wanted, &mut records))
         });
         let answers = answers.collect();

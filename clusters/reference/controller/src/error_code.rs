@@ -6,6 +6,7 @@
 pub enum ErrorCode {
     UnknownTopicOrPartition = 3,
     InvalidTopic = 17,
+    UnsupportedVersion = 35,
     TopicAlreadyExists = 36,
     InvalidPartitions = 37,
     InvalidReplicationFactor = 38,

@@ -56,6 +56,17 @@ impl Broker {
     }
 }
 
+/// A registered controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredController {
+    /// One for each start of its process.
+    pub incarnation: Uuid,
+    /// Where it listens.
+    pub end_points: Vec<EndPoint>,
+    /// What it supports.
+    pub features: Vec<Feature>,
+}
+
 /// A topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
@@ -90,6 +101,7 @@ pub struct Partition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     brokers: BTreeMap<i32, Broker>,
+    controllers: BTreeMap<i32, RegisteredController>,
     topics: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
     /// (resource type, resource) to its keys.
@@ -101,6 +113,11 @@ impl Image {
     /// The registered brokers.
     pub fn brokers(&self) -> &BTreeMap<i32, Broker> {
         &self.brokers
+    }
+
+    /// The registered controllers.
+    pub fn controllers(&self) -> &BTreeMap<i32, RegisteredController> {
+        &self.controllers
     }
 
     /// The topics by id.
@@ -204,11 +221,16 @@ impl Image {
             Record::FeatureLevel(record) => {
                 self.features.insert(record.name.clone(), record.level);
             }
-            Record::ClearElr(topic) => self.clear_elr(topic),
-            Record::NoOp
-            | Record::RegisterController(_)
-            | Record::ProducerIds(_)
-            | Record::Unknown { .. } => {}
+            Record::ClearElr(topic) => self.clear_elr(topic)?,
+            Record::RegisterController(record) => {
+                let controller = RegisteredController {
+                    incarnation: record.incarnation_id,
+                    end_points: record.end_points.clone(),
+                    features: record.features.clone(),
+                };
+                self.controllers.insert(record.controller_id, controller);
+            }
+            Record::NoOp | Record::ProducerIds(_) | Record::Unknown { .. } => {}
             // This controller writes none of these: a log that has them is another system's.
             Record::FenceBroker { .. }
             | Record::UnfenceBroker { .. }
@@ -255,6 +277,11 @@ impl Image {
             .partitions
             .get_mut(&record.partition_id)
             .ok_or("its partition is not there")?;
+        partition.partition_epoch = next_epoch(partition.partition_epoch)?;
+        if let Some(leader) = record.leader {
+            partition.leader = leader;
+            partition.leader_epoch = next_epoch(partition.leader_epoch)?;
+        }
         let set = |field: &mut Vec<i32>, value: &Option<Vec<i32>>| {
             if let Some(value) = value {
                 field.clone_from(value);
@@ -264,19 +291,14 @@ impl Image {
         set(&mut partition.isr, &record.isr);
         set(&mut partition.elr, &record.eligible_leader_replicas);
         set(&mut partition.last_known_elr, &record.last_known_elr);
-        if let Some(leader) = record.leader {
-            partition.leader = leader;
-            partition.leader_epoch += 1;
-        }
         if let Some(state) = record.leader_recovery_state {
             partition.recovering = state == 1;
         }
-        partition.partition_epoch += 1;
         Ok(())
     }
 
     /// Both lists of a topic's partitions (of all, where the name is empty), where one is not empty.
-    fn clear_elr(&mut self, name: &str) {
+    fn clear_elr(&mut self, name: &str) -> Result<(), String> {
         for topic in self
             .topics
             .values_mut()
@@ -286,9 +308,16 @@ impl Image {
                 if !partition.elr.is_empty() || !partition.last_known_elr.is_empty() {
                     partition.elr.clear();
                     partition.last_known_elr.clear();
-                    partition.partition_epoch += 1;
+                    partition.partition_epoch = next_epoch(partition.partition_epoch)?;
                 }
             }
         }
+        Ok(())
     }
+}
+
+fn next_epoch(epoch: i32) -> Result<i32, String> {
+    epoch
+        .checked_add(1)
+        .ok_or_else(|| format!("no epoch follows {epoch}"))
 }

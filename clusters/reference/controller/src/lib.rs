@@ -1,37 +1,53 @@
 //! The controller, sans-IO: the cluster's metadata, registrations, elections and eligible leader replicas.
 //!
 //! What it does: builds the image of the cluster from committed metadata records ([`Controller::replay`]), and, on
-//! the active controller, turns requests into records and replies ([`Outcome`]). The driver appends the records as one
-//! batch, replays them at once (so that the next request sees them), and delivers the reply when the batch is
-//! committed. What it does not: agree (that is `raft`), keep time, talk, or draw random numbers. Reassignments, elections
-//! on request, configuration changes and unclean recovery are not in it yet.
+//! the active controller, turns requests into records and replies ([`Outcome`]). What it does not: agree (that is `raft`),
+//! keep time, talk, or draw random numbers. Reassignments, elections on request, configuration changes and the KIP's
+//! unclean recovery are not in it yet.
 //!
-//! Sources: KIP-966 for ISR, ELR and unclean registration; where it is silent, what Kafka's controller does. Two known
-//! differences: the effective min ISR is that of *this* partition's replicas (Kafka takes partition 0's), and after an
-//! election from the ELR the ELR's rule is applied again to the new ISR.
+//! The driver's part: on the active controller it appends an outcome's records as one atomic batch, replays them at once,
+//! so that the next request sees them, and delivers the reply when all that was appended up to then is committed: also a
+//! reply without records, for it too may rest on records that are not committed yet. On losing the leadership it calls
+//! [`Controller::reset`] and replays what is committed; on winning it, [`Controller::activate`].
+//!
+//! Sources: KIP-966 for ISR, ELR and unclean registration; where it is silent, what Kafka's controller does. Differences
+//! that are meant:
+//! - The effective min ISR is that of *this* partition's replicas, as the KIP has it; Kafka takes partition 0's.
+//! - After an election from the ELR the ELR's rule is applied again to the new ISR. Otherwise a min ISR that was lowered
+//!   while the ISR was empty would leave an ELR beside an ISR that is large enough.
+//! - A broker that registers after its registration was removed is unclean, and leaves the ELRs that it is still in.
+//! - LastKnownELR is the last known leader alone, as in the KIP's phase before unclean recovery, and as in Kafka. The
+//!   KIP's full list, which keeps the members of the ELR that came back unclean, is of use to that recovery only.
 //!
 //! Invariants, held by every record it gives:
 //! 1. A fenced broker is in no ISR, but for the last member where eligible leader replicas are off.
 //! 2. ISR and ELR are disjoint subsets of the replicas; where |ISR| ≥ min ISR the ELR is empty.
 //! 3. Each change adds one to the partition's epoch, and one to the leader's epoch where it names a leader.
 //! 4. Replaying the records gives the image that the active controller has.
+//! 5. A leader is an unfenced broker outside controlled shutdown, and in the ISR.
+//! 6. With eligible leader replicas on, nothing but an unclean registration, an unclean election, or a change of min ISR or
+//!    of the replicas takes |ISR ∪ ELR| below min ISR.
 
 mod alter_partition;
-mod brokers;
+mod availability;
 mod change;
 mod error_code;
+mod heartbeat;
 mod image;
+mod registration;
+mod session;
 mod topics;
 
 pub use alter_partition::{AlterPartition, AlterPartitionAnswer, AlteredPartition, PartitionToAlter};
-pub use brokers::{Heartbeat, HeartbeatAnswer, RegisterBroker};
 pub use change::effective_min_isr;
 pub use error_code::ErrorCode;
-pub use image::{Broker, Image, Partition, ReplayError, Topic};
+pub use heartbeat::{Heartbeat, HeartbeatAnswer};
+pub use image::{Broker, Image, Partition, RegisteredController, ReplayError, Topic};
+pub use registration::{RegisterBroker, RegisterController};
 pub use topics::{CreateTopic, CreatedTopic, Placement};
 
-use brokers::Contacts;
 use records::Record;
+use session::Contacts;
 
 /// The feature that switches eligible leader replicas.
 pub const ELR_FEATURE: &str = "eligible.leader.replicas.version";
@@ -57,7 +73,7 @@ pub struct Config {
     pub default_replication_factor: i16,
 }
 
-/// Records to append as one batch, and the reply to give once they are committed (at once, where there are none).
+/// Records to append as one batch, and the reply to give once they, and all before them, are committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Outcome<T> {
@@ -132,21 +148,11 @@ impl Controller {
         levels.into_iter().map(level).collect()
     }
 
-    /// When [`Controller::tick`] has something to do next.
-    pub fn next_deadline_ms(&self) -> Option<u64> {
-        self.unfenced_contacts()
-            .map(|(_, last)| last + self.config.session_timeout_ms)
-            .min()
-    }
-
     /// Fences one broker whose session has ended, if there is one; the driver calls again until there is none.
     pub fn tick(&mut self, now_ms: u64) -> Vec<Record> {
-        let timeout = self.config.session_timeout_ms;
-        let expired = self
-            .unfenced_contacts()
-            .find(|(_, last)| last + timeout <= now_ms)
-            .map(|(id, _)| id);
-        expired.map(|id| self.fence(id)).unwrap_or_default()
+        let expired = self.expired(now_ms);
+        let broker = expired.and_then(|id| self.image.brokers().get_key_value(&id));
+        broker.map_or_else(Vec::new, |(id, broker)| self.fence(*id, broker.epoch))
     }
 
     fn elr_enabled(&self) -> bool {
