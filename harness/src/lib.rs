@@ -10,6 +10,23 @@
 //! 2. Steps wait for states, never for seconds; each has a limit, and so has the run.
 //! 3. Every error is three lines: what, why, what next.
 
+// Both panic where standard output is closed or full: `say!` and `say_as_is!` take their place.
+#![deny(clippy::print_stdout)]
+
+/// Prints a line of the result.
+macro_rules! say {
+    ($($arg:tt)*) => {
+        $crate::print_to(&mut std::io::stdout(), format_args!("{}\n", format_args!($($arg)*)))
+    };
+}
+
+/// Prints a text that ends its own lines.
+macro_rules! say_as_is {
+    ($($arg:tt)*) => {
+        $crate::print_to(&mut std::io::stdout(), format_args!($($arg)*))
+    };
+}
+
 mod cli;
 mod commands;
 mod conductor;
@@ -53,6 +70,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Where nobody can read a result (a closed pipe, a full disk) the exit status still tells: no panic.
+fn print_to(out: &mut dyn std::io::Write, text: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(text).and_then(|()| out.flush());
+}
+
 /// Shows an error: three lines on standard error; with `--json` an object on standard output as well.
 fn tell(error: &Error, json: bool) {
     use std::io::Write;
@@ -89,7 +111,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
 fn wrong_words(e: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind;
     if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        print!("{e}");
+        say_as_is!("{e}");
         return ExitCode::SUCCESS;
     }
     let text = e.to_string();
@@ -103,4 +125,22 @@ fn wrong_words(e: &clap::Error, json: bool) -> ExitCode {
     let error = Error::usage("reading the command line", first, next);
     tell(&error, json);
     error.status.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::print_to;
+    use std::fs::OpenOptions;
+
+    #[test]
+    fn what_nobody_can_read_is_no_panic() {
+        let (reader, mut closed) = std::io::pipe().unwrap();
+        drop(reader);
+        print_to(&mut closed, format_args!("PASS\n"));
+        let mut full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        print_to(&mut full, format_args!("PASS\n"));
+        let mut open = Vec::new();
+        print_to(&mut open, format_args!("{}\n", "PASS"));
+        assert_eq!(open, b"PASS\n");
+    }
 }

@@ -48,10 +48,10 @@ pub fn bench(boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
     let text = serde_json::to_string_pretty(&figures)
         .map_err(|e| Error::internal("writing the figures", e, "report this: it is a bug"))?;
     if json {
-        println!("{text}");
+        say!("{text}");
     } else {
         for line in text.lines().filter(|line| line.contains(':')) {
-            println!(
+            say!(
                 "{}",
                 line.trim().trim_end_matches(',').replace(['"', '_'], " ").trim()
             );
@@ -156,7 +156,7 @@ pub fn record_until_killed(args: &[String]) -> Status {
     };
     match record_operations(file, operations) {
         Ok(took) => {
-            println!("{}", took.as_secs_f64());
+            say!("{}", took.as_secs_f64());
             // Bounded: whoever started us kills us at once, or is gone.
             std::thread::sleep(Duration::from_secs(10));
             Status::Pass

@@ -17,7 +17,7 @@ pub fn doctor(json: bool) -> Result<Status, Error> {
     let probes = probe(&here);
     if json {
         let rows: Vec<_> = probes.iter().map(row).collect();
-        println!("{}", serde_json::Value::Array(rows));
+        say!("{}", serde_json::Value::Array(rows));
     } else {
         for probe in &probes {
             print_probe(probe);
@@ -42,9 +42,9 @@ fn row(probe: &Probe) -> serde_json::Value {
 
 fn print_probe(probe: &Probe) {
     if probe.available {
-        println!("yes  {:<20} {}", probe.name, probe.how);
+        say!("yes  {:<20} {}", probe.name, probe.how);
     } else {
-        println!("no   {:<20} {}", probe.name, probe.why_not);
-        println!("     {:<20} try: {}", "", probe.remedy);
+        say!("no   {:<20} {}", probe.name, probe.why_not);
+        say!("     {:<20} try: {}", "", probe.remedy);
     }
 }

@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let first = plan(seeds[0])?;
     check_properties(&first)?;
     if args.dry_run {
-        print!("{}", text_of(&first)?);
+        say_as_is!("{}", text_of(&first)?);
         return Ok(Status::Pass);
     }
     let mut status = Status::Pass;
@@ -77,7 +77,7 @@ fn typed(words: &[String]) -> String {
 
 fn print_several(statuses: &[Status]) {
     let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
-    println!(
+    say!(
         "{} runs: {} pass, {} fail, {} unknown, {} not judged",
         statuses.len(),
         count(Status::Pass),
@@ -250,7 +250,7 @@ fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
         // One line a run, so that several can be told apart.
         let value: serde_json::Value = serde_json::from_str(&text)
             .map_err(|e| Error::internal(format!("reading {}", path.display()), e, "run it again"))?;
-        println!("{value}");
+        say!("{value}");
         return Ok(());
     }
     let result: results::RunResult = serde_json::from_str(&text)
@@ -261,7 +261,7 @@ fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
         crate::cli::Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
     for line in results::summary::lines(&result, colored) {
-        println!("{line}");
+        say!("{line}");
     }
     Ok(())
 }

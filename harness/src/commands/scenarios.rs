@@ -7,13 +7,13 @@ use crate::scenario::{BUILT_IN, Scenario};
 pub fn scenarios(name: Option<&str>) -> Result<Status, Error> {
     let Some(name) = name else {
         for (name, _) in BUILT_IN {
-            println!("{name:<24}{}", Scenario::find(name)?.summary);
+            say!("{name:<24}{}", Scenario::find(name)?.summary);
         }
         return Ok(Status::Pass);
     };
     match BUILT_IN.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => {
-            print!("{text}");
+            say_as_is!("{text}");
             Ok(Status::Pass)
         }
         // It says which names there are.

@@ -8,7 +8,7 @@ pub const SCENARIO: &str = include_str!("../../schema/scenario.schema.json");
 
 /// Prints one.
 pub fn schema(of: SchemaOf) -> Result<Status, Error> {
-    print!(
+    say_as_is!(
         "{}",
         match of {
             SchemaOf::Result => results::RESULT_SCHEMA,

@@ -24,10 +24,10 @@ pub fn analyze(args: &StoredArgs) -> Result<Status, Error> {
     if args.json {
         let text = serde_json::to_string(&result)
             .map_err(|e| Error::internal("writing the verdict as JSON", e, "report this: it is a bug"))?;
-        println!("{text}");
+        say!("{text}");
     } else {
         for line in results::summary::lines(&result, false) {
-            println!("{line}");
+            say!("{line}");
         }
     }
     Ok(judge::status(&verdict))
@@ -48,9 +48,9 @@ pub fn report(args: &StoredArgs) -> Result<Status, Error> {
     })?;
     let path = run_dir.join(store::REPORT);
     if args.json {
-        println!("{}", serde_json::json!({"report": path}));
+        say!("{}", serde_json::json!({"report": path}));
     } else {
-        println!("{}", path.display());
+        say!("{}", path.display());
     }
     Ok(Status::Pass)
 }
