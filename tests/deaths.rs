@@ -114,7 +114,7 @@ fn signals_end_a_run_with_a_verdict_and_leave_nothing() {
         (Signal::SIGHUP, 143),
     ] {
         let before = Machine::now();
-        let (run, trace) = under_load(&folder, &with.to_string(), &LONG);
+        let (run, trace) = under_load(&folder, with.as_str(), &LONG);
         signal(run.front(), with);
         interrupted(&folder, run, &trace, &before, code);
     }
