@@ -177,3 +177,20 @@ fn the_cluster_wide_min_isr_holds_where_a_topic_sets_none() {
     assert_eq!(world.partition().elr, [1]);
     assert!(world.partition_of(Uuid::from_u128(78)).elr.is_empty());
 }
+
+#[test]
+fn a_member_of_the_isr_goes_before_one_of_the_elr() {
+    let mut world = World::new(1, 3);
+    world.topic(&[2, 0, 1], 3);
+    world.fence(2);
+    world.beat(2, false).unwrap();
+    assert_eq!(world.state(), (0, vec![0, 1], vec![2]), "2 is back, and lags");
+    world.fence(0);
+    assert_eq!(
+        world.state(),
+        (1, vec![1], vec![0, 2]),
+        "2 is first in the assignment"
+    );
+    world.fence(1);
+    assert_eq!(world.state(), (2, vec![2], vec![0, 1]));
+}
