@@ -289,6 +289,55 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// What the topic and its load may be: a run is for one laptop.
+    fn validate_load(&self) -> Result<(), String> {
+        const PARTITIONS: i32 = 1_000;
+        const CLIENTS: u64 = 1_000;
+        const RECORD_BYTES: std::ops::RangeInclusive<u64> = 20..=1_000_000;
+        let Topic {
+            name,
+            partitions,
+            replication_factor,
+            min_insync_replicas,
+        } = &self.topic;
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.is_empty() || name.len() > 249 || !name.chars().all(legal) {
+            return Err(format!(
+                "topic: {name:?} is no topic's name: letters, digits, '.', '_', '-'"
+            ));
+        }
+        if !(1..=PARTITIONS).contains(partitions) || !(1..=3).contains(replication_factor) {
+            return Err(format!(
+                "topic: partitions is 1 to {PARTITIONS}, replication_factor 1 to 3 (there are 3 brokers)"
+            ));
+        }
+        if !(1..=i32::from(*replication_factor)).contains(min_insync_replicas) {
+            return Err("topic: min_insync_replicas is 1 to the replication_factor".into());
+        }
+        let Workload {
+            producers,
+            record_bytes,
+            readers,
+            producer_timeout_ms,
+            ..
+        } = &self.workload;
+        if producers.low < 1 || producers.high > CLIENTS || u64::from(*readers) > CLIENTS {
+            return Err(format!(
+                "workload: producers are 1 to {CLIENTS}, readers at most {CLIENTS}"
+            ));
+        }
+        if !RECORD_BYTES.contains(&record_bytes.low) || !RECORD_BYTES.contains(&record_bytes.high) {
+            return Err(format!("workload: record_bytes are {RECORD_BYTES:?}"));
+        }
+        if *producer_timeout_ms == 0 {
+            return Err("workload: producer_timeout_ms is at least 1".into());
+        }
+        if self.promises.is_empty() {
+            return Err("promises: a scenario promises something, or its pass says nothing".into());
+        }
+        Ok(())
+    }
+
     fn validate(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
@@ -297,11 +346,7 @@ impl Scenario {
         if self.steps.is_empty() && self.time.is_none() {
             return Err("a scenario has steps, or a time".into());
         }
-        if self.topic.partitions < 1 || !(1..=3).contains(&self.topic.replication_factor) {
-            return Err(
-                "topic: partitions is at least 1, replication_factor 1 to 3 (there are 3 brokers)".into(),
-            );
-        }
+        self.validate_load()?;
         let mut names: Vec<&str> = ROLES.to_vec();
         for (i, step) in self.steps.iter().enumerate() {
             if self.steps[..i].iter().any(|earlier| earlier.name == step.name) {
@@ -360,6 +405,21 @@ mod tests {
             ("name = \"T1\"", "name = \"T0\"", "two steps"),
             ("producers = [2, 5]", "producers = [5, 2]", "low ≤ high"),
             ("limit = \"60s\"", "limit = \"soon\"", "no duration"),
+            ("partitions = 1", "partitions = 2000000000", "partitions is 1 to"),
+            ("readers = 1", "readers = 4000000000", "readers at most"),
+            ("promises = [\"kip-966\"]", "promises = []", "promises something"),
+            ("name = \"night\"", "name = \"bad topic\"", "no topic's name"),
+            (
+                "min_insync_replicas = 2",
+                "min_insync_replicas = 4",
+                "min_insync_replicas is",
+            ),
+            ("producers = [2, 5]", "producers = [0, 0]", "producers are"),
+            (
+                "record_bytes = [64, 1024]",
+                "record_bytes = [64, 99999999999]",
+                "record_bytes are",
+            ),
         ] {
             let text = BUILT_IN[0].1.replacen(from, to, 1);
             assert_ne!(text, BUILT_IN[0].1, "{from}");

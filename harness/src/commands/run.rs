@@ -109,6 +109,32 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
 #[derive(Deserialize)]
 struct Property {
     name: String,
+    /// `int` and `long` are whole numbers, `boolean` is true or false, anything else is text.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The least value of a number.
+    #[serde(default)]
+    least: Option<i64>,
+}
+
+impl Property {
+    /// Why a value is none of this property's, if so.
+    fn refuses(&self, value: &str) -> Option<String> {
+        let least = self.least.unwrap_or(i64::MIN);
+        match self.kind.as_str() {
+            "int" if !value.parse::<i32>().is_ok_and(|n| i64::from(n) >= least) => {
+                Some(format!("{value:?} is no whole number of 32 bits from {least} on"))
+            }
+            "long" if !value.parse::<i64>().is_ok_and(|n| n >= least) => {
+                Some(format!("{value:?} is no whole number of 64 bits from {least} on"))
+            }
+            "boolean" if !matches!(value, "true" | "false") => {
+                Some(format!("{value:?} is neither true nor false"))
+            }
+            _ if value.contains(['\n', '\r']) => Some("it has more than one line".into()),
+            _ => None,
+        }
+    }
 }
 
 /// Asks the system, by its own command, which properties it knows, and refuses others.
@@ -132,21 +158,46 @@ fn check_properties(plan: &Plan) -> Result<(), Error> {
         .output()
         .map_err(|e| failed(e.to_string()))?;
     let known: Vec<Property> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
-    for key in plan.server.keys() {
-        if !known.iter().any(|property| property.name == *key) {
-            let near = nearest(key, known.iter().map(|property| property.name.as_str()));
-            return Err(Error::usage(
-                format!("setting the server property {key}"),
-                format!(
-                    "{} has none of that name; the nearest are {}",
-                    system.name,
-                    near.join(", ")
-                ),
-                format!("--set {}=...", near.first().unwrap_or(&"KEY")),
-            ));
-        }
+    for (key, value) in &plan.server {
+        check_property(&system, &known, key, value)?;
     }
     Ok(())
+}
+
+fn check_property(system: &System, known: &[Property], key: &str, value: &str) -> Result<(), Error> {
+    let what = format!("setting the server property {key}");
+    let Some(property) = known.iter().find(|property| property.name == key) else {
+        let near = nearest(key, known.iter().map(|property| property.name.as_str()));
+        return Err(Error::usage(
+            what,
+            format!(
+                "{} has none of that name; the nearest are {}",
+                system.name,
+                near.join(", ")
+            ),
+            format!("--set {}=...", near.first().unwrap_or(&"KEY")),
+        ));
+    };
+    let begins = format!("{key}=");
+    let templates = [&system.controller.template, &system.broker.template];
+    if templates
+        .iter()
+        .any(|template| template.lines().any(|line| line.starts_with(&begins)))
+    {
+        return Err(Error::usage(
+            what,
+            "each node gets a value of its own for it from the system's template",
+            "leave it out",
+        ));
+    }
+    match property.refuses(value) {
+        Some(why) => Err(Error::usage(
+            what,
+            why,
+            "ackall node properties   lists them, with types and defaults",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn text_of(plan: &Plan) -> Result<String, Error> {
@@ -400,7 +451,40 @@ fn check_space(run_dir: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::typed;
+    use super::{Property, check_property, typed};
+    use clusters::System;
+
+    #[test]
+    fn properties_are_checked_by_name_type_and_range() {
+        let property = |name: &str, kind: &str| Property {
+            name: name.into(),
+            kind: kind.into(),
+            least: Some(1),
+        };
+        let known = [
+            property("n.ms", "int"),
+            property("l", "long"),
+            property("b", "boolean"),
+            property("node.id", "int"),
+        ];
+        let system = System::reference();
+        let check = |key, value| check_property(&system, &known, key, value);
+        for (key, value) in [("n.ms", "1500"), ("l", "9999999999"), ("b", "false")] {
+            assert!(check(key, value).is_ok(), "{key}={value}");
+        }
+        for (key, value) in [
+            ("n.ms", "abc"),
+            ("n.ms", "0"),
+            ("n.ms", "9999999999"),
+            ("l", "1.5"),
+            ("b", "yes"),
+            ("node.id", "7"),
+            ("x", "1"),
+        ] {
+            let error = check(key, value).unwrap_err();
+            assert_eq!(error.status, crate::error::Status::Usage, "{key}={value}");
+        }
+    }
 
     #[test]
     fn a_command_can_be_typed_again() {

@@ -32,8 +32,7 @@ pub struct Property {
     pub default: Option<&'static str>,
     /// What it means.
     pub doc: &'static str,
-    /// The least value of a number.
-    #[serde(skip)]
+    /// The least value of a number; of no meaning for other types.
     pub least: i64,
 }
 
