@@ -67,10 +67,9 @@ pub(super) fn decode(record: &[u8]) -> Result<Change, String> {
         Record::Unknown { id, version, .. } if TOLD.contains(&id) => {
             return Err(format!("type {id} version {version} is newer than what is known"));
         }
-        Record::NoOp
-        | Record::RegisterController(_)
-        | Record::ProducerIds(_)
-        | Record::Unknown { .. } => Change::Other,
+        Record::NoOp | Record::RegisterController(_) | Record::ProducerIds(_) | Record::Unknown { .. } => {
+            Change::Other
+        }
     })
 }
 
