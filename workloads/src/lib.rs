@@ -1,6 +1,6 @@
 //! One file a workload: clients and their operations.
 //!
-//! [`append`] sends unique records and polls them while faults go on; [`final_read`] reads everything once the
+//! [`append`] sends unique records and polls them while faults go on; [`final_read()`] reads everything once the
 //! cluster has settled. Both write each operation into the history: its invocation before a byte of it leaves,
 //! its completion after the answer was read. They judge nothing.
 //!

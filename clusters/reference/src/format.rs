@@ -169,7 +169,7 @@ fn write_bootstrap(path: &Path, levels: &Levels) -> Result<(), StorageError> {
 /// The feature levels in the bootstrap file of a formatted folder.
 ///
 /// # Errors
-/// When it cannot be read, or is not what [`format`] wrote.
+/// When it cannot be read, or is not what [`format()`] wrote.
 pub fn read_bootstrap(folder: &Path) -> Result<Levels, Failure> {
     let path = folder.join(BOOTSTRAP_FILE);
     let failed = |why: String| {

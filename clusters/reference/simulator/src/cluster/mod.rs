@@ -6,10 +6,10 @@
 //! and change ISRs. What they replicate is a model, kept to the rules of KIP-966; the state machine
 //! for it is tested where it lives.
 //!
-//! Checked after every committed record: the rules of ISR and ELR ([`rules`]), and that every
+//! Checked after every committed record: the rules of ISR and ELR (`rules`), and that every
 //! controller's and broker's image is the same at the same offset. Checked whenever a broker begins
 //! to lead: that it has every record that was acknowledged, unless the cluster has lost more than
-//! KIP-966 promises to bear ([`promise`]).
+//! KIP-966 promises to bear (`promise`).
 
 mod app;
 mod broker;
