@@ -16,6 +16,7 @@ const STEADY: &str = "1s";
 #[derive(Serialize)]
 struct Figures {
     boots: usize,
+    boots_without_ack: u32,
     boot_to_first_ack_s_median: Option<f64>,
     boot_to_first_ack_s_worst: Option<f64>,
     operations: u64,
@@ -28,16 +29,20 @@ struct Figures {
 pub fn bench(boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
     let folder = Folder::make()?;
     let (recorded_per_s, kept) = record(&folder.0, operations)?;
-    let mut seconds = Vec::new();
+    let (mut seconds, mut without_ack) = (Vec::new(), 0);
     for boot in 0..boots {
         if !json {
             eprintln!("boot {} of {boots}", boot + 1);
         }
-        seconds.extend(boot_once(&folder.0, boot)?);
+        match boot_once(&folder.0, boot)? {
+            Some(figure) => seconds.push(figure),
+            None => without_ack += 1,
+        }
     }
     seconds.sort_by(f64::total_cmp);
     let figures = Figures {
         boots: seconds.len(),
+        boots_without_ack: without_ack,
         boot_to_first_ack_s_median: seconds.get(seconds.len() / 2).copied(),
         boot_to_first_ack_s_worst: seconds.last().copied(),
         operations,
