@@ -23,7 +23,7 @@ fn whichever_part_is_killed_the_rest_is_gone_within_a_second() {
     let folder = Folder::new("deaths");
     let second = [
         Moment::Fault(2),
-        Moment::FinalRead(Duration::ZERO),
+        Moment::Final(Duration::from_millis(5)),
         Moment::Fault(6),
         Moment::Any(Duration::from_secs(3)),
         Moment::Fault(3),

@@ -4,11 +4,14 @@ use super::history::Tail;
 use super::machine::{Machine, Process, Trace, processes, signal};
 use super::{Run, Started, start, until};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a moment may be waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at a growing history.
+const LOOK: Duration = Duration::from_micros(500);
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,18 +84,19 @@ pub enum Moment {
     Start(Duration),
     /// While the n-th fault, counted from 1, is put in or healed.
     Fault(usize),
-    /// So long after the final read began.
-    FinalRead(Duration),
+    /// So long after the last step's state was reached, which is when the final phase begins.
+    Final(Duration),
     /// So long after the start, whatever happens then.
     Any(Duration),
 }
 
-/// Twenty moments: five in the first 200 ms, five while cutting or restarting, five in the final read, five anywhere.
+/// Twenty moments: five in the first 200 ms, five while cutting or restarting, five in the final phase, which
+/// takes some 30 ms, five anywhere.
 pub fn twenty() -> Vec<Moment> {
     let millis = Duration::from_millis;
     let start = (0..5).map(|n| Moment::Start(millis(45 * n)));
     let fault = (0..5).map(|n| Moment::Fault([1, 2, 3, 4, 6][n]));
-    let last = (0..5).map(|n| Moment::FinalRead(millis(n * 2)));
+    let last = (0..5).map(|n| Moment::Final(millis(n * 4)));
     let any = (0..5).map(|n| Moment::Any(millis(700 + 1300 * n)));
     start.chain(fault).chain(last).chain(any).collect()
 }
@@ -143,11 +147,18 @@ fn try_kill(
         name,
         &["last-replica-standing", "--seed", "1", "--keep-disks", "never"],
     );
-    await_moment(&mut run, moment)?;
-    let Some(process) = await_victim(&mut run, victim) else {
-        return Ok(None);
-    };
+    // Looking takes longer than some moments last, so where it can be it is done before.
+    let early = matches!(moment, Moment::Fault(_) | Moment::Final(_));
+    if early {
+        await_acks(&mut run)?;
+    } else {
+        await_moment(&mut run, moment)?;
+    }
+    let process = until(victim.name(), PATIENCE, || victim.find(&run));
     let trace = Trace::of(&run.mark);
+    if early {
+        await_moment(&mut run, moment)?;
+    }
     let since = Instant::now();
     signal(process.pid, with);
     // A front that was killed must be reaped; another has to say what it saw before it ends.
@@ -173,17 +184,6 @@ fn try_kill(
         return Err(format!("left on the machine: {}", left.join("; ")));
     }
     Ok(Some(Death { run, gone }))
-}
-
-/// The victim as soon as it is there; none where the run is over.
-fn await_victim(run: &mut Started, victim: Victim) -> Option<Process> {
-    until(victim.name(), PATIENCE, || {
-        match (victim.find(run), run.has_ended()) {
-            (Some(process), _) => Some(Some(process)),
-            (None, true) => Some(None),
-            (None, false) => None,
-        }
-    })
 }
 
 /// Waits for the moment.
@@ -218,13 +218,16 @@ pub fn await_moment(run: &mut Started, moment: Moment) -> Result<(), String> {
                     break Duration::ZERO;
                 }
             }
-            Moment::FinalRead(delay) => {
-                if !tail.added("\"last\":true").is_empty() {
+            Moment::Final(delay) => {
+                let steps = tail.added("\"f\":\"step\"");
+                let last =
+                    |entry: &Value| entry["value"]["name"] == "T4" && entry["value"]["reached"] == true;
+                if steps.iter().any(last) {
                     break delay;
                 }
             }
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(LOOK);
     };
     std::thread::sleep(wait);
     Ok(())
