@@ -147,8 +147,12 @@ impl Keeper {
         }
         if pid == self.harness.pid {
             match status {
-                // The kernel hands over 8 bits.
-                WaitStatus::Exited(_, code) => last_word(&self.front, &ToFront::Exited { code: code as u8 }),
+                WaitStatus::Exited(_, code) => {
+                    // What it says of the run holds only where the rest was there to its end.
+                    self.need_wire();
+                    // The kernel hands over 8 bits.
+                    last_word(&self.front, &ToFront::Exited { code: code as u8 })
+                }
                 status => self.die(format!("the harness {}", how_it_ended(status))),
             }
         }

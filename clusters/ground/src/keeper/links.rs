@@ -79,6 +79,12 @@ impl Keeper {
         }
     }
 
+    /// Whether the wire still answers; where it does not, its death or its silence ends us here. One that was killed
+    /// a moment ago may still be letting go of its devices.
+    pub(super) fn need_wire(&mut self) {
+        self.ask_wire(&ToWire::Counters { from: CLIENTS });
+    }
+
     fn number(&self, port: Port, what: &str) -> Result<u8, Error> {
         match port {
             Port::Clients => Ok(CLIENTS),
