@@ -29,8 +29,8 @@ pub(crate) fn suite(result: &RunResult) -> String {
     let count = |of: fn(&Ended) -> bool| tests.iter().filter(|(_, ended)| of(ended)).count();
     let failures = count(|ended| matches!(ended, Ended::Failed { .. }));
     let skipped = count(|ended| matches!(ended, Ended::Skipped { .. }));
-    let class = escape(&format!("ackall.{}", result.scenario));
-    let seconds = result.duration_s;
+    let class = escape(&format!("ackall.{}", result.meta.scenario));
+    let seconds = result.meta.duration_s;
     let totals = format!(
         r#"tests="{}" failures="{failures}" errors="0" skipped="{skipped}""#,
         tests.len()
@@ -41,7 +41,7 @@ pub(crate) fn suite(result: &RunResult) -> String {
     let _ = writeln!(
         xml,
         r#"  <testsuite name="{class}" {totals} time="{seconds:.3}" timestamp="{}">"#,
-        escape(&result.started_at)
+        escape(&result.meta.started_at)
     );
     properties(&mut xml, result);
     for (i, (name, ended)) in tests.iter().enumerate() {
@@ -73,14 +73,14 @@ pub(crate) fn suite(result: &RunResult) -> String {
 
 fn properties(xml: &mut String, result: &RunResult) {
     xml.push_str("    <properties>\n");
-    let seed = result.seed.to_string();
+    let seed = result.meta.seed.to_string();
     let again = story::again(result);
     for (name, value) in [
         ("verdict", result.verdict.text()),
-        ("run", &result.run),
+        ("run", &result.meta.run),
         ("seed", &seed),
-        ("system", &result.system),
-        ("version", &result.version),
+        ("system", &result.meta.system),
+        ("version", &result.meta.version),
         ("again", &again),
     ] {
         let _ = writeln!(

@@ -31,6 +31,7 @@ pub use page::RECORDS_TOLD;
 pub use result::{
     AnomalyResult, EXAMPLES, Environment, Example, PromiseResult, RunMeta, RunResult, SCHEMA, result,
 };
+pub use text::{grouped, quoted};
 
 use checker::Verdict;
 use history::History;

@@ -29,34 +29,9 @@ pub struct RunResult {
     pub operations: Operations,
     /// All client operations.
     pub operations_total: u64,
-    /// The scenario.
-    pub scenario: String,
-    /// The seed of the plan.
-    pub seed: u64,
-    /// The system under test.
-    pub system: String,
-    /// Its version.
-    pub version: String,
-    /// This program's version.
-    pub ackall_version: String,
-    /// The ground that the system stood on.
-    pub ground: String,
-    /// What was typed.
-    pub command: String,
-    /// `scenario/id`.
-    pub run: String,
-    /// The run's folder.
-    pub path: String,
-    /// The history's file in the run's folder.
-    pub history: String,
-    /// Wall-clock time at the zero of the run's clock, RFC 3339.
-    pub started_at: String,
-    /// How long it took, in seconds.
-    pub duration_s: f64,
-    /// From the exec of the first node to the first acknowledged record, in seconds; null where none was.
-    pub boot_to_first_ack_s: Option<f64>,
-    /// The machine.
-    pub environment: Environment,
+    /// What the run knows of itself; its fields stand beside the others.
+    #[serde(flatten)]
+    pub meta: RunMeta,
 }
 
 /// What a run knows of itself beside its history.
@@ -159,7 +134,6 @@ pub struct PromiseResult {
 
 /// Puts together what `result.json` says of a judged history.
 pub fn result(history: &History, verdict: &Verdict, meta: &RunMeta) -> RunResult {
-    let meta = meta.clone();
     RunResult {
         schema: SCHEMA,
         verdict: verdict.verdict,
@@ -169,20 +143,7 @@ pub fn result(history: &History, verdict: &Verdict, meta: &RunMeta) -> RunResult
         faults: faults::of(history),
         operations: verdict.operations,
         operations_total: verdict.operations_total,
-        scenario: meta.scenario,
-        seed: meta.seed,
-        system: meta.system,
-        version: meta.version,
-        ackall_version: meta.ackall_version,
-        ground: meta.ground,
-        command: meta.command,
-        run: meta.run,
-        path: meta.path,
-        history: meta.history,
-        started_at: meta.started_at,
-        duration_s: meta.duration_s,
-        boot_to_first_ack_s: meta.boot_to_first_ack_s,
-        environment: meta.environment,
+        meta: meta.clone(),
     }
 }
 
@@ -258,14 +219,10 @@ mod tests {
             schema: 2,
             ..good.clone()
         };
-        let backwards = RunResult {
-            duration_s: -1.0,
-            ..good.clone()
-        };
-        let at_night = RunResult {
-            started_at: "last night".into(),
-            ..good.clone()
-        };
+        let mut backwards = good.clone();
+        backwards.meta.duration_s = -1.0;
+        let mut at_night = good.clone();
+        at_night.meta.started_at = "last night".into();
         let mut overfull = good.clone();
         let example = overfull.anomalies[0].examples[0].clone();
         overfull.anomalies[0].examples.push(example);

@@ -2,7 +2,7 @@
 
 use crate::result::{AnomalyResult, RunResult};
 use crate::store;
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, quoted};
 use checker::{Outcome, Reason};
 
 /// The anomalies that are the loss of an acknowledged record, one an instance.
@@ -118,7 +118,7 @@ pub(crate) fn side(inside_promise: bool) -> &'static str {
 
 /// The report's path, as it was on the machine of the run.
 pub(crate) fn report_path(result: &RunResult) -> String {
-    std::path::Path::new(&result.path)
+    std::path::Path::new(&result.meta.path)
         .join(store::REPORT)
         .display()
         .to_string()
@@ -127,7 +127,7 @@ pub(crate) fn report_path(result: &RunResult) -> String {
 /// The command that plays the same plan again: one seed, and a folder of its own.
 pub(crate) fn again(result: &RunResult) -> String {
     let mut words = Vec::new();
-    let mut typed = result.command.split_whitespace();
+    let mut typed = result.meta.command.split_whitespace();
     while let Some(word) = typed.next() {
         match word.split_once('=').map_or(word, |(flag, _)| flag) {
             "--seed" | "--seeds" | "--run-dir" => {
@@ -139,24 +139,14 @@ pub(crate) fn again(result: &RunResult) -> String {
         }
     }
     if words.is_empty() {
-        words.extend(["ackall", "run", &result.scenario]);
+        words.extend(["ackall", "run", &result.meta.scenario]);
     }
-    format!("{} --seed {}", words.join(" "), result.seed)
+    format!("{} --seed {}", words.join(" "), result.meta.seed)
 }
 
 /// The command that judges the stored run again.
 pub(crate) fn closer(result: &RunResult) -> String {
-    format!("ackall analyze {}", quoted(&result.path))
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%\\".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    format!("ackall analyze {}", quoted(&result.meta.path))
 }
 
 #[cfg(test)]
@@ -166,10 +156,9 @@ mod tests {
 
     fn typed(command: &str) -> RunResult {
         let history = night(true);
-        RunResult {
-            command: command.into(),
-            ..crate::result(&history, &judged(&history, true), &meta())
-        }
+        let mut result = crate::result(&history, &judged(&history, true), &meta());
+        result.meta.command = command.into();
+        result
     }
 
     #[test]
@@ -195,14 +184,10 @@ mod tests {
 
     #[test]
     fn a_path_is_quoted_where_a_shell_would_split_it() {
-        let result = RunResult {
-            path: "/tmp/my runs/it's".into(),
-            ..typed("ackall")
-        };
+        let mut result = typed("ackall");
+        result.meta.path = "/tmp/my runs/it's".into();
         assert_eq!(closer(&result), r"ackall analyze '/tmp/my runs/it'\''s'");
         assert!(report_path(&result).starts_with("/tmp/my runs/it's"));
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("/tmp/a-b_c.d"), "/tmp/a-b_c.d");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Words and numbers as people read them, and text made safe for markup.
 
 /// A number as people read it: 1,204.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -67,6 +67,16 @@ pub(crate) fn clean(text: &str) -> String {
         .collect()
 }
 
+/// A word as a shell takes it: quoted where it would be taken apart.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Text for the inside of an element, or of a quoted attribute, in HTML and XML alike.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -86,6 +96,15 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("/tmp/a-b_c.d"), "/tmp/a-b_c.d");
+        assert_eq!(quoted("a.b=0"), "a.b=0");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(r"a\b"), r"'a\b'");
+    }
 
     #[test]
     fn numbers_are_grouped() {

@@ -114,7 +114,7 @@ fn boot_once(folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
     let result: results::RunResult =
         serde_json::from_slice(&output.stdout).map_err(|e| failed(format!("its result: {e}")))?;
     let _ = std::fs::remove_dir_all(run_dir);
-    Ok(result.boot_to_first_ack_s)
+    Ok(result.meta.boot_to_first_ack_s)
 }
 
 /// The first argument of the process that records until it is killed.

@@ -86,13 +86,13 @@ fn meta(run_dir: &Path, history: &history::History) -> Result<results::RunMeta, 
         .last()
         .map_or(0.0, |entry| entry.time as f64 / 1e9);
     let measured = Measured {
-        duration_s: old.as_ref().map_or(last, |old| old.duration_s),
-        boot_to_first_ack_s: old.as_ref().and_then(|old| old.boot_to_first_ack_s),
-        as_root: old.as_ref().is_some_and(|old| old.environment.as_root),
+        duration_s: old.as_ref().map_or(last, |old| old.meta.duration_s),
+        boot_to_first_ack_s: old.as_ref().and_then(|old| old.meta.boot_to_first_ack_s),
+        as_root: old.as_ref().is_some_and(|old| old.meta.environment.as_root),
     };
     let mut meta = judge::meta(&plan, run_dir, history, &measured);
     if let Some(old) = old {
-        meta.environment = old.environment;
+        meta.environment = old.meta.environment;
     }
     Ok(meta)
 }

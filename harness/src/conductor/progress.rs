@@ -17,27 +17,3 @@ impl Progress {
         }
     }
 }
-
-/// A number as people read it: 1,204.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(super::grouped(0), "0");
-        assert_eq!(super::grouped(204), "204");
-        assert_eq!(super::grouped(1204), "1,204");
-        assert_eq!(super::grouped(1234567), "1,234,567");
-    }
-}

@@ -3,12 +3,13 @@
 use super::boot::Booted;
 use super::condition::{Now, lacks};
 use super::nodes::Alarm;
-use super::progress::{Progress, grouped};
+use super::progress::Progress;
 use super::{Ending, alarm_error};
 use crate::error::Error;
 use crate::plan::{Plan, PlannedStep};
 use crate::scenario::Condition;
 use history::PartitionState;
+use results::grouped;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 

@@ -45,7 +45,10 @@ const TIMELINES_DRAWN: usize = 16;
 pub(crate) fn page(history: &History, verdict: &Verdict, result: &RunResult) -> io::Result<String> {
     let mut html = Html::default();
     let word = result.verdict.text();
-    let title = escape(&format!("{word}: {} (seed {})", result.scenario, result.seed));
+    let title = escape(&format!(
+        "{word}: {} (seed {})",
+        result.meta.scenario, result.meta.seed
+    ));
     html.raw(&format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -315,11 +318,11 @@ mod tests {
         verdict.promise.spent_by = vec![NASTY.into()];
         let mut result = result(&history, &verdict, &night::meta());
         for field in [
-            &mut result.scenario,
-            &mut result.command,
-            &mut result.path,
-            &mut result.run,
-            &mut result.system,
+            &mut result.meta.scenario,
+            &mut result.meta.command,
+            &mut result.meta.path,
+            &mut result.meta.run,
+            &mut result.meta.system,
         ] {
             *field = NASTY.into();
         }

@@ -18,31 +18,35 @@ pub(super) fn again(html: &mut Html, result: &RunResult) {
 /// The machine and the run.
 pub(super) fn environment(html: &mut Html, history: &History, result: &RunResult) {
     html.heading("Run and environment");
-    let machine = &result.environment;
+    let machine = &result.meta.environment;
     let row = |name: &str, value: String| [name.to_string(), value];
     let boot = result
+        .meta
         .boot_to_first_ack_s
         .map_or("nothing was acknowledged".into(), |s| format!("{s:.2} s"));
     let operations = &result.operations;
     let mut rows = vec![
-        row("scenario", result.scenario.clone()),
-        row("seed", result.seed.to_string()),
-        row("system", format!("{} {}", result.system, result.version)),
-        row("ackall", result.ackall_version.clone()),
-        row("ground", result.ground.clone()),
-        row("typed", result.command.clone()),
-        row("run", result.run.clone()),
-        row("folder", result.path.clone()),
+        row("scenario", result.meta.scenario.clone()),
+        row("seed", result.meta.seed.to_string()),
+        row(
+            "system",
+            format!("{} {}", result.meta.system, result.meta.version),
+        ),
+        row("ackall", result.meta.ackall_version.clone()),
+        row("ground", result.meta.ground.clone()),
+        row("typed", result.meta.command.clone()),
+        row("run", result.meta.run.clone()),
+        row("folder", result.meta.path.clone()),
         row(
             "history",
             format!(
                 "{} ({})",
-                result.history,
+                result.meta.history,
                 counted(history.entries.len() as u64, "line")
             ),
         ),
-        row("started at", result.started_at.clone()),
-        row("duration", format!("{:.2} s", result.duration_s)),
+        row("started at", result.meta.started_at.clone()),
+        row("duration", format!("{:.2} s", result.meta.duration_s)),
         row("boot to the first ack", boot),
         row(
             "client operations",
