@@ -238,14 +238,6 @@ impl Cluster {
             .ok_or(Error::NoNode(id))
     }
 
-    /// What the nodes offer; the local ground offers all.
-    pub fn offers(&self, capability: Capability) -> bool {
-        matches!(
-            capability,
-            Capability::Process | Capability::Links | Capability::Power
-        )
-    }
-
     /// Formats every disk, all at once, and waits for the last.
     ///
     /// # Errors

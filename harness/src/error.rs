@@ -45,6 +45,16 @@ impl Status {
         .find(|status| *status as u8 == code)
     }
 
+    /// The status of a run that this signal ended.
+    pub fn of_signal(signal: i32) -> Status {
+        const SIGINT: i32 = 2;
+        if signal == SIGINT {
+            Status::Interrupted
+        } else {
+            Status::Terminated
+        }
+    }
+
     /// The status of several runs in one command: interrupted if any, else 70 if any, else 1, 2, 0.
     pub fn worst(self, other: Status) -> Status {
         let rank = |status: Status| match status {
@@ -178,6 +188,14 @@ mod tests {
         assert_eq!(
             text,
             "error: reading x\n  why: line one line two\n  next: write y"
+        );
+    }
+
+    #[test]
+    fn signals_have_their_statuses() {
+        assert_eq!(
+            [2, 15, 1].map(|signal| Status::of_signal(signal) as u8),
+            [130, 143, 143]
         );
     }
 

@@ -183,8 +183,6 @@ impl DiskProcess {
         Ok(DiskLoss {
             bytes: loss.bytes,
             files: loss.files,
-            kept: 0,
-            records: Vec::new(),
         })
     }
 

@@ -42,7 +42,7 @@ mod linux {
     pub use crate::dispatch::dispatch;
     pub use crate::front::launch;
     pub use crate::host::{free_bytes, is_root};
-    pub use crate::owner::act_as_owner;
+    pub use crate::owner::{act_as_owner, give_all};
 }
 
 #[cfg(target_os = "linux")]
@@ -92,7 +92,7 @@ pub mod doctor {
 
 pub use api::*;
 pub use handle::Ground;
-pub use linux::{act_as_owner, dispatch, free_bytes, is_root, launch};
+pub use linux::{act_as_owner, dispatch, free_bytes, give_all, is_root, launch};
 
 /// The device to which the observer's sockets are bound, so that its links can be told from the clients'.
 pub const OBSERVER_DEVICE: &str = "observer";

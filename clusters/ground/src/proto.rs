@@ -146,10 +146,6 @@ pub struct DiskLoss {
     pub bytes: u64,
     /// Files that lost bytes, or their names.
     pub files: u64,
-    /// Un-synced bytes that the cut left all the same.
-    pub kept: u64,
-    /// Records of partitions that went, as the lost batches' headers tell.
-    pub records: Vec<history::LostRecords>,
 }
 
 /// What a disk holds.

@@ -1,7 +1,6 @@
 //! `ackall run`: the front. It checks everything that can be checked before a process starts, makes the run's
 //! folder and the plan, launches the ground, and tells how it ended.
 
-use crate::HARNESS_ROLE;
 use crate::cli::RunArgs;
 use crate::error::{Error, Status, nearest};
 use crate::plan::{Overrides, Plan};
@@ -15,9 +14,6 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
-
-/// SIGINT.
-const INTERRUPT: i32 = 2;
 
 /// Space that a run may take: six disks of 64 MiB of records and as much again of lost bytes, a history of 100 MiB.
 pub const SPACE_BYTES: u64 = 1 << 30;
@@ -61,16 +57,8 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
 
 /// The command as it can be typed again: a word that a shell would take apart is quoted.
 fn typed(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c);
-    let quoted = words.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
     std::iter::once("ackall".to_string())
-        .chain(quoted)
+        .chain(words.iter().map(|word| results::quoted(word)))
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -225,28 +213,22 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
             run_dir.display()
         );
     }
-    let mut harness_args = vec![HARNESS_ROLE.to_string(), run_dir.display().to_string()];
+    let mut harness_args = vec![run_dir.display().to_string()];
     harness_args.extend(args.json.then(|| "--json".to_string()));
     harness_args.extend((!progress).then(|| "--no-progress".to_string()));
     // In a user namespace of its own the harness is root whoever we are.
     harness_args.extend(ground::is_root().then(|| "--as-root".to_string()));
     let ended = ground::launch(Launch {
         run_dir: run_dir.clone(),
-        harness_args: harness_args.split_off(1),
+        harness_args,
         owner: folder.owner,
     });
     let status = match ended {
         Ok(Ended::Exited(code)) => status_of(code, run_dir)?,
         Ok(Ended::Interrupted { signal }) => {
-            folder.own();
-            return Ok(if signal == INTERRUPT {
-                Status::Interrupted
-            } else {
-                Status::Terminated
-            });
+            return Ok(Status::of_signal(signal));
         }
         Ok(Ended::Died { what }) => {
-            folder.own();
             return Err(Error::internal(
                 "running the scenario",
                 what,
@@ -263,7 +245,6 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
     };
     // Links are a comfort: a file system without them is no reason to fail a run that was judged.
     let _ = store::link_latest(&args.out, run_dir, status == Status::Pass);
-    folder.own();
     show(args, run_dir)?;
     Ok(status)
 }
@@ -402,21 +383,12 @@ impl Folder {
         }
     }
 
-    /// Under sudo everything in the run's folder belongs to the user.
+    /// Under sudo the run's folder belongs to the user, in whose name the harness writes into it. What is made in it
+    /// later the ground gives away at the end.
     fn own(&self) {
-        let Some((uid, gid)) = self.owner else { return };
-        let mut paths = vec![self.path.clone()];
-        while let Some(path) = paths.pop() {
-            let _ = std::os::unix::fs::lchown(&path, Some(uid), Some(gid));
-            if path.is_dir() && !path.is_symlink() {
-                paths.extend(
-                    fs::read_dir(&path)
-                        .into_iter()
-                        .flatten()
-                        .flatten()
-                        .map(|entry| entry.path()),
-                );
-            }
+        if let Some(owner) = self.owner {
+            // A file system without owners lets the harness write all the same; another tells when it does not.
+            let _ = ground::give_all(&self.path, owner);
         }
     }
 }

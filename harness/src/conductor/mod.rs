@@ -123,15 +123,8 @@ fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, 
     };
     let verdict = judge::judge_run(&plan, run_dir, &measured, interrupted(&ending))?;
     judge::keep_disks(&plan, run_dir, verdict);
-    Ok(match (&ending, verdict) {
-        (Ending::Interrupted(signal), _) if *signal == INTERRUPT => Status::Interrupted,
-        (Ending::Interrupted(_), _) => Status::Terminated,
-        (_, status) => status,
-    })
+    Ok(interrupted(&ending).map_or(verdict, Status::of_signal))
 }
-
-/// SIGINT.
-const INTERRUPT: i32 = 2;
 
 fn interrupted(ending: &Ending) -> Option<i32> {
     if let Ending::Interrupted(signal) = ending {
