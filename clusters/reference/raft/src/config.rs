@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Nanos, NodeId};
+use crate::{Bug, Nanos, NodeId, ReplicaKey, Voter, VoterSet};
 
 /// The time-outs, under the names that Kafka gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,69 +38,102 @@ impl Default for Timeouts {
     }
 }
 
-/// Who this node is, who votes, and the time-outs. Checked when made.
+/// Who this node is, who votes, whom to ask, and the time-outs. Checked when made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    id: NodeId,
-    voters: Vec<NodeId>,
+    own: Voter,
+    fixed_voters: VoterSet,
+    bootstrap: Vec<NodeId>,
     timeouts: Timeouts,
+    bug: Option<Bug>,
 }
 
 impl Config {
-    /// Checks the parts against each other. `voters` is `controller.quorum.voters`' ids; a node
-    /// that is not among them is an observer.
+    /// A node of a quorum whose voters are fixed (`controller.quorum.voters`, `kraft.version` 0).
+    /// A node that is not among them is an observer.
     ///
     /// # Errors
     ///
     /// When no set of running nodes could ever work this way.
     pub fn new(id: NodeId, voters: &[NodeId], timeouts: Timeouts) -> Result<Self, ConfigError> {
-        let mut sorted = voters.to_vec();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(ConfigError::VoterTwice(pair[0]));
-        }
-        if sorted.is_empty() {
+        if voters.is_empty() {
             return Err(ConfigError::NoVoters);
         }
-        if let Some(negative) = sorted.iter().chain([&id]).find(|node| node.0 < 0) {
-            return Err(ConfigError::NegativeId(*negative));
+        let fixed = voters.iter().copied().map(Voter::fixed).collect();
+        Self::checked(Voter::fixed(id), fixed, Vec::new(), timeouts)
+    }
+
+    /// A node of a quorum whose voters are named in its log (`kraft.version` 1, KIP-853).
+    /// `bootstrap` are those whom to ask while neither voters nor a leader are known
+    /// (`controller.quorum.bootstrap.servers`, by whatever ids the driver gives them).
+    ///
+    /// # Errors
+    ///
+    /// When no set of running nodes could ever work this way.
+    pub fn dynamic(own: Voter, bootstrap: Vec<NodeId>, timeouts: Timeouts) -> Result<Self, ConfigError> {
+        Self::checked(own, Vec::new(), bootstrap, timeouts)
+    }
+
+    fn checked(
+        own: Voter,
+        fixed: Vec<Voter>,
+        bootstrap: Vec<NodeId>,
+        timeouts: Timeouts,
+    ) -> Result<Self, ConfigError> {
+        let named = fixed.iter().map(|voter| voter.key.id);
+        if let Some(negative) = named.chain([own.key.id]).find(|node| node.0 < 0) {
+            return Err(ConfigError::NegativeId(negative));
         }
         timeouts_work(&timeouts)?;
         Ok(Self {
-            id,
-            voters: sorted,
+            own,
+            fixed_voters: VoterSet::new(fixed).map_err(ConfigError::VoterTwice)?,
+            bootstrap,
             timeouts,
+            bug: None,
         })
+    }
+
+    /// The same, with a bug.
+    #[must_use]
+    pub fn with_bug(mut self, bug: Bug) -> Self {
+        self.bug = Some(bug);
+        self
+    }
+
+    /// Whether that bug is on.
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
     }
 
     /// This node.
     pub fn id(&self) -> NodeId {
-        self.id
+        self.own.key.id
     }
 
-    /// Those who vote, in ascending order.
-    pub fn voters(&self) -> &[NodeId] {
-        &self.voters
+    /// This node, with its folder.
+    pub fn key(&self) -> ReplicaKey {
+        self.own.key
+    }
+
+    /// This node, as it would be named among the voters.
+    pub fn own(&self) -> &Voter {
+        &self.own
+    }
+
+    /// Those who vote for ever; empty where the log says who votes.
+    pub fn fixed_voters(&self) -> &VoterSet {
+        &self.fixed_voters
+    }
+
+    /// Whom to ask while nobody else is known.
+    pub fn bootstrap(&self) -> &[NodeId] {
+        &self.bootstrap
     }
 
     /// The time-outs.
     pub fn timeouts(&self) -> &Timeouts {
         &self.timeouts
-    }
-
-    /// Whether `node` votes.
-    pub fn is_voter(&self, node: NodeId) -> bool {
-        self.voters.binary_search(&node).is_ok()
-    }
-
-    /// How many voters make a strict majority.
-    pub fn majority(&self) -> usize {
-        self.voters.len() / 2 + 1
-    }
-
-    /// The voters but this node.
-    pub(crate) fn peers(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.voters.iter().copied().filter(|node| *node != self.id)
     }
 }
 

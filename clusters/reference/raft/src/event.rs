@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Batch, CallId, Epoch, NodeId, Offset, QuorumState, ReadRange, Request, RequestId, Response, Standing,
+    Batch, CallId, Epoch, NodeId, Offset, QuorumState, ReadRange, ReplicaKey, Request, RequestId, Response,
+    SnapshotId, Standing, VoterSet,
 };
 
 /// What happened. Appending as leader is [`crate::Raft::append`].
@@ -37,6 +38,25 @@ pub enum Event {
     },
     /// The log is synced as far as this ticket.
     Synced(SyncTicket),
+    /// A snapshot of the state, as [`crate::Raft::snapshot_at`] named it, is on disk. The driver
+    /// drops the log below `log_start` after this event, and not before; it may keep some of what
+    /// the snapshot covers for followers that are a little behind.
+    SnapshotTaken {
+        /// Which.
+        snapshot: SnapshotId,
+        /// Where the log is to begin: at a batch's start, at the snapshot's end at the latest.
+        log_start: Offset,
+    },
+    /// [`Action::InstallSnapshot`] is done: the snapshot is whole and on disk, the log is empty
+    /// and begins at its end, the state is the snapshot's.
+    SnapshotInstalled {
+        /// Which.
+        snapshot: SnapshotId,
+        /// The voters that it names; none where voters are fixed.
+        voters: Option<VoterSet>,
+    },
+    /// [`Action::InstallSnapshot`] cannot be done: what was fetched is not a snapshot. It is gone.
+    SnapshotRefused(SnapshotId),
     /// Lead no longer, if leading (an orderly shutdown, or a controller that cannot go on).
     Resign,
 }
@@ -48,8 +68,17 @@ pub enum Action {
     Persist(QuorumState),
     /// Role, epoch or leader changed. For the driver's own ends; it follows the Persist.
     Standing(Standing),
-    /// Write a LeaderChange control batch of one record.
+    /// Write a LeaderChange control batch: of one record, or of three where it names voters.
     AppendLeaderChange(LeaderChange),
+    /// Write a control batch of one VotersRecord.
+    AppendVoters {
+        /// The record's offset.
+        base_offset: Offset,
+        /// The batch's epoch.
+        epoch: Epoch,
+        /// Who votes from now on.
+        voters: VoterSet,
+    },
     /// Write the batch that [`crate::Raft::append`] was called for.
     Append {
         /// The batch's first offset.
@@ -69,6 +98,20 @@ pub enum Action {
     },
     /// Sync the log, truncations included, and then hand the ticket back.
     Sync(SyncTicket),
+    /// Write the bytes of the response being handled into the snapshot being fetched, at that
+    /// position; at 0 a new file is begun.
+    WriteSnapshotPart {
+        /// Which.
+        snapshot: SnapshotId,
+        /// Where.
+        position: u64,
+    },
+    /// All of the snapshot is there. Sync it, check it, and put it in the place of the log and of
+    /// the state; then hand in [`Event::SnapshotInstalled`] or [`Event::SnapshotRefused`]. Nothing
+    /// is fetched meanwhile.
+    InstallSnapshot(SnapshotId),
+    /// Drop what has been fetched of a snapshot.
+    AbandonSnapshot(SnapshotId),
     /// Records below this offset are committed: apply them.
     Commit {
         /// The new high watermark.
@@ -104,9 +147,12 @@ pub struct LeaderChange {
     /// The new leader.
     pub leader: NodeId,
     /// All who vote.
-    pub voters: Vec<NodeId>,
+    pub voters: Vec<ReplicaKey>,
     /// Those whose votes it was elected by, itself included.
-    pub granting_voters: Vec<NodeId>,
+    pub granting_voters: Vec<ReplicaKey>,
+    /// Where the voters are known from formatting only: a KRaftVersionRecord (level 1) and a
+    /// VotersRecord of these follow in the same batch, so that the log names them (KIP-853).
+    pub voter_set: Option<VoterSet>,
 }
 
 /// Names a state of the log that is to be synced. A ticket given out before a truncation says

@@ -49,6 +49,7 @@
 //!
 //! Voters are static (`controller.quorum.voters`), and there are no snapshots: a log begins at 0.
 
+mod bug;
 mod config;
 mod event;
 mod log;
@@ -57,14 +58,18 @@ mod message;
 mod quorum;
 mod random;
 mod types;
+mod voters;
 
+pub use bug::{Bug, UnknownBug};
 pub use config::{Config, ConfigError, Timeouts};
 pub use event::{Action, Event, Fatal, LeaderChange, SyncTicket};
 pub use log::{EpochEnd, EpochStart, LogError, LogSummary};
 pub use machine::{NotLeader, Raft, ReplicaProgress, Role, Standing, StartError};
 pub use message::{
-    Batch, BeginQuorumEpoch, Body, EndQuorumEpoch, FetchAnswer, FetchRequest, Fetched, ReadRange, Refusal,
-    Request, Response, VoteRequest,
+    AddVoter, Batch, BeginQuorumEpoch, Body, EndQuorumEpoch, FetchAnswer, FetchRequest, FetchSnapshotRequest,
+    Fetched, FilledSlice, ReadRange, Refusal, RemoveVoter, Request, Response, SnapshotSlice, UpdateVoter,
+    VoteRequest,
 };
 pub use quorum::QuorumState;
-pub use types::{CallId, Epoch, Nanos, NodeId, Offset, RequestId};
+pub use types::{CallId, DirectoryId, Epoch, Nanos, NodeId, Offset, ReplicaKey, RequestId, SnapshotId};
+pub use voters::{Endpoint, Voter, VoterSet, VotersAt};

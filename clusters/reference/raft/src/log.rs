@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Batch, Epoch, Offset, SyncTicket};
+use crate::{Batch, Epoch, Offset, SnapshotId, SyncTicket, VotersAt};
 
 /// Where an epoch's records start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,12 @@ pub struct LogSummary {
     pub epochs: Vec<EpochStart>,
     /// One past the last record's offset.
     pub end_offset: Offset,
+    /// Where the log begins; its first record's epoch may have started before.
+    pub start_offset: Offset,
+    /// The newest snapshot, the one that formatting writes included.
+    pub snapshot: Option<SnapshotId>,
+    /// The voters that the newest snapshot and the records after it name, in order.
+    pub voters: Vec<VotersAt>,
 }
 
 /// Why a summary describes no log.

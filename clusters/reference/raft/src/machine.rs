@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 use crate::config::nanos;
 use crate::log::{Log, LogError, LogSummary};
 use crate::random::Random;
+use crate::voters::VoterHistory;
 use crate::{
-    Action, Body, Config, Epoch, Event, Fatal, Nanos, NodeId, Offset, QuorumState, Refusal, Request,
-    RequestId, Response,
+    Action, Body, Config, Epoch, Event, Fatal, Nanos, NodeId, Offset, QuorumState, Refusal, ReplicaKey,
+    Request, RequestId, Response, VoterSet,
 };
 
 mod calls;
@@ -34,6 +35,7 @@ pub struct Raft {
     state: State,
     log: Log,
     high_watermark: Option<Offset>,
+    voters: VoterHistory,
     calls: Calls,
     parked: Vec<Parked>,
     random: Random,
@@ -58,9 +60,18 @@ impl Raft {
         if quorum.epoch < 0 {
             return Err(StartError::NegativeEpoch(quorum.epoch));
         }
+        let voters = VoterHistory::new(config.fixed_voters().clone(), log.voters.clone());
+        let me = config.id();
+        let peers = voters
+            .latest()
+            .keys()
+            .map(|key| key.id)
+            .filter(move |id| *id != me);
+        let peers: Vec<NodeId> = peers.collect();
         let log = Log::new(log).map_err(StartError::Log)?;
         let mut raft = Self {
-            calls: Calls::new(config.peers()),
+            calls: Calls::new(peers),
+            voters,
             config,
             quorum,
             state: State::Unattached { election_at: None },
@@ -95,6 +106,7 @@ impl Raft {
                     self.advance_high_watermark();
                 }
             }
+            Event::SnapshotTaken { .. } | Event::SnapshotInstalled { .. } | Event::SnapshotRefused(_) => {}
             Event::Resign => self.resign(now),
         }
         self.settle(now)
@@ -142,6 +154,10 @@ impl Raft {
                 Ok(()) => return,
                 Err(refusal) => Err(refusal),
             },
+            Request::FetchSnapshot(_) => Err(Refusal::SnapshotNotFound),
+            Request::AddVoter(_) | Request::RemoveVoter(_) | Request::UpdateVoter(_) => {
+                Err(Refusal::UnsupportedVersion)
+            }
         };
         self.reply(id, body.unwrap_or_else(Body::Refused));
     }
@@ -169,6 +185,7 @@ impl Raft {
                 }
             }
             Body::Fetch(answer) => self.on_fetched(now, from, answer),
+            Body::FetchSnapshot(_) | Body::VotersChanged => {}
             Body::Refused(_) => self.back_off(now, from),
         }
     }
@@ -192,7 +209,19 @@ impl Raft {
     }
 
     fn is_voter(&self) -> bool {
-        self.config.is_voter(self.config.id())
+        self.voter_set().contains(self.config.key())
+    }
+
+    /// The voters in force: the newest that the log names, committed or not; the fixed ones where it
+    /// names none.
+    pub fn voter_set(&self) -> &VoterSet {
+        self.voters.latest()
+    }
+
+    /// The voters but this node.
+    fn peers(&self) -> impl Iterator<Item = ReplicaKey> + '_ {
+        let me = self.config.id();
+        self.voter_set().keys().filter(move |key| key.id != me)
     }
 
     /// The configuration.
@@ -265,7 +294,7 @@ impl Raft {
         let State::Leader(leader) = &self.state else {
             return Vec::new();
         };
-        let mut own = ReplicaProgress::new(self.config.id());
+        let mut own = ReplicaProgress::new(self.config.key());
         own.end_offset = Some(self.log.synced());
         let others = leader.followers.iter().map(|voter| voter.progress);
         std::iter::once(own).chain(others).collect()

@@ -1,6 +1,6 @@
 //! What must survive a crash besides the log.
 
-use crate::{Epoch, NodeId};
+use crate::{Epoch, NodeId, ReplicaKey};
 
 /// The contents of `quorum-state`. The default is that of a node that has never run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,5 +10,5 @@ pub struct QuorumState {
     /// That epoch's leader, once known.
     pub leader: Option<NodeId>,
     /// Whom this node voted for in that epoch.
-    pub voted: Option<NodeId>,
+    pub voted: Option<ReplicaKey>,
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A node's id, as in `node.id`. Real nodes are never negative.
+/// A node's id, as in `node.id`. Real nodes are never negative; a driver may give negative ids to
+/// the addresses of `controller.quorum.bootstrap.servers`, whose owners it does not know yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub i32);
 
@@ -12,11 +13,52 @@ impl fmt::Display for NodeId {
     }
 }
 
+/// The id of a node's metadata folder, drawn when it is formatted: a node that comes back with an
+/// empty disk is another voter (KIP-853).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DirectoryId(pub u128);
+
+/// Who a replica is: its id, and its folder where that is known (KIP-853). Voters that are fixed
+/// by `controller.quorum.voters` have no folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReplicaKey {
+    /// Its id.
+    pub id: NodeId,
+    /// Its folder.
+    pub directory: Option<DirectoryId>,
+}
+
+impl ReplicaKey {
+    /// A replica of which only the id is known.
+    pub fn of(id: NodeId) -> Self {
+        Self { id, directory: None }
+    }
+}
+
+impl fmt::Display for ReplicaKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.directory {
+            Some(DirectoryId(directory)) => write!(f, "{} ({directory:032x})", self.id),
+            None => write!(f, "{}", self.id),
+        }
+    }
+}
+
 /// A leadership period. It labels records and messages, and only grows.
 pub type Epoch = i32;
 
 /// A position in the log. End offsets are exclusive.
 pub type Offset = i64;
+
+/// Names a snapshot: the state that all records below `end_offset` make, the last of which has
+/// `epoch`. `00000000000000000000-0000000000` is the one that formatting writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SnapshotId {
+    /// One past the last record in it: the end of a batch.
+    pub end_offset: Offset,
+    /// That record's epoch.
+    pub epoch: Epoch,
+}
 
 /// A monotonic time in nanoseconds since whenever the driver likes.
 pub type Nanos = u64;

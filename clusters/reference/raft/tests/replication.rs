@@ -482,7 +482,11 @@ fn a_log_that_is_none_is_refused() {
         (vec![entry(1, 0), entry(2, 3)], 3, false),
     ] {
         let config = Config::new(id(1), &[id(1)], Timeouts::default()).unwrap();
-        let log = LogSummary { epochs, end_offset };
+        let log = LogSummary {
+            epochs,
+            end_offset,
+            ..LogSummary::default()
+        };
         let started = Raft::start(0, config, QuorumState::default(), log, 0);
         assert_eq!(started.is_ok(), right);
     }

@@ -71,9 +71,9 @@ impl Node {
     fn progress(&self, partition: PartitionData) -> PartitionData {
         let raft = self.quorum.raft();
         let replica = |progress: &ReplicaProgress| {
-            let own = progress.id.0 == self.config.node_id;
+            let own = progress.key.id.0 == self.config.node_id;
             ReplicaState::default()
-                .with_replica_id(BrokerId(progress.id.0))
+                .with_replica_id(BrokerId(progress.key.id.0))
                 .with_log_end_offset(progress.end_offset.unwrap_or(-1))
                 .with_last_fetch_timestamp(self.wall_time(progress.last_fetch, own))
                 .with_last_caught_up_timestamp(self.wall_time(progress.last_caught_up, own))

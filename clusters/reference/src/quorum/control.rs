@@ -16,9 +16,9 @@ const VERSION: i16 = 0;
 /// # Errors
 /// Never, for what a machine says; the codec does not know that.
 pub fn leader_change(change: &LeaderChange) -> Result<Vec<u8>, String> {
-    let voters = |ids: &[raft::NodeId]| {
-        ids.iter()
-            .map(|id| Voter::default().with_voter_id(id.0))
+    let voters = |keys: &[raft::ReplicaKey]| {
+        keys.iter()
+            .map(|key| Voter::default().with_voter_id(key.id.0))
             .collect::<Vec<_>>()
     };
     let message = LeaderChangeMessage::default()

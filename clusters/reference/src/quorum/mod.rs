@@ -420,6 +420,11 @@ impl Quorum {
                     self.log.append_as_follower(&records[..bytes])?;
                 }
             }
+            // Voters are fixed here, and no snapshot is ever taken, so none of these is asked for.
+            Action::AppendVoters { .. }
+            | Action::WriteSnapshotPart { .. }
+            | Action::InstallSnapshot(_)
+            | Action::AbandonSnapshot(_) => {}
             Action::Truncate { end_offset } => {
                 info!(
                     "the metadata log is cut from {} to {end_offset}, where it departs from the leader's",
@@ -440,7 +445,7 @@ impl Quorum {
         let stored = quorum_state::QuorumState {
             leader_epoch: state.epoch,
             leader_id: state.leader.map(|id| id.0),
-            voted_id: state.voted.map(|id| id.0),
+            voted_id: state.voted.map(|key| key.id.0),
             format: Format::V0 {
                 voters: self.voters.keys().copied().collect(),
             },
@@ -538,6 +543,10 @@ async fn exchange(
 ) -> (wire::Read, Bytes) {
     let none = Bytes::new();
     match request {
+        raft::Request::FetchSnapshot(_)
+        | raft::Request::AddVoter(_)
+        | raft::Request::RemoveVoter(_)
+        | raft::Request::UpdateVoter(_) => (None, none),
         raft::Request::Vote(ask) => {
             let answer = peers
                 .call(address, wire::VOTE_VERSION, &wire::vote(identity, to, &ask))
@@ -583,7 +592,7 @@ fn open(folder: &Path) -> Result<(Log, raft::QuorumState), StorageError> {
     let state = stored.map_or_else(raft::QuorumState::default, |stored| raft::QuorumState {
         epoch: stored.leader_epoch,
         leader: stored.leader_id.map(NodeId),
-        voted: stored.voted_id.map(NodeId),
+        voted: stored.voted_id.map(|id| raft::ReplicaKey::of(NodeId(id))),
     });
     Ok((log, state))
 }
@@ -596,6 +605,7 @@ fn summary(log: &Log) -> LogSummary {
     LogSummary {
         epochs: epochs.collect(),
         end_offset: log.end_offset(),
+        ..LogSummary::default()
     }
 }
 

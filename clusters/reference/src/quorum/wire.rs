@@ -14,7 +14,7 @@ use kafka_protocol::messages::{
     end_quorum_epoch_response, vote_request, vote_response,
 };
 use kafka_protocol::protocol::StrBytes;
-use raft::{Batch, Body, EpochEnd, FetchAnswer, Fetched, NodeId, ReadRange, Refusal, Response};
+use raft::{Batch, Body, EpochEnd, FetchAnswer, Fetched, NodeId, ReadRange, Refusal, ReplicaKey, Response};
 use storage::BatchHeader;
 use uuid::Uuid;
 
@@ -72,7 +72,7 @@ fn node(id: BrokerId) -> Option<NodeId> {
 pub fn vote(from: &Identity, to: NodeId, ask: &raft::VoteRequest) -> VoteRequest {
     let partition = vote_request::PartitionData::default()
         .with_replica_epoch(ask.epoch)
-        .with_replica_id(BrokerId(ask.candidate.0))
+        .with_replica_id(BrokerId(ask.candidate.id.0))
         .with_replica_directory_id(from.directory_id)
         .with_last_offset_epoch(ask.last_epoch)
         .with_last_offset(ask.last_offset)
@@ -105,7 +105,7 @@ pub fn end(from: &Identity, ask: &raft::EndQuorumEpoch) -> EndQuorumEpochRequest
     let candidates = ask
         .preferred_successors
         .iter()
-        .map(|id| end_quorum_epoch_request::ReplicaInfo::default().with_candidate_id(BrokerId(id.0)));
+        .map(|key| end_quorum_epoch_request::ReplicaInfo::default().with_candidate_id(BrokerId(key.id.0)));
     let partition = end_quorum_epoch_request::PartitionData::default()
         .with_leader_id(BrokerId(ask.leader.0))
         .with_leader_epoch(ask.epoch)
@@ -131,7 +131,7 @@ pub fn fetch(from: &Identity, broker_epoch: i64, ask: &raft::FetchRequest) -> Fe
         .with_topic_id(METADATA_TOPIC_ID)
         .with_partitions(vec![partition]);
     let state = ReplicaState::default()
-        .with_replica_id(broker(ask.replica))
+        .with_replica_id(broker(ask.replica.map(|key| key.id)))
         .with_replica_epoch(broker_epoch);
     FetchRequest::default()
         .with_cluster_id(from.cluster())
@@ -185,7 +185,9 @@ pub fn read_vote(own: &Identity, request: VoteRequest) -> Result<raft::VoteReque
     Ok(raft::VoteRequest {
         pre_vote: partition.pre_vote,
         epoch: partition.replica_epoch,
-        candidate: node(partition.replica_id).ok_or(ResponseError::InvalidRequest)?,
+        candidate: node(partition.replica_id)
+            .map(ReplicaKey::of)
+            .ok_or(ResponseError::InvalidRequest)?,
         last_epoch: partition.last_offset_epoch,
         last_offset: partition.last_offset,
     })
@@ -220,12 +222,15 @@ pub fn read_end(own: &Identity, request: EndQuorumEpochRequest) -> Result<raft::
     let candidates = partition
         .preferred_candidates
         .iter()
-        .map(|info| NodeId(info.candidate_id.0));
-    let successors = partition.preferred_successors.iter().copied().map(NodeId);
+        .map(|info| info.candidate_id.0);
+    let successors = partition.preferred_successors.iter().copied();
     Ok(raft::EndQuorumEpoch {
         epoch: partition.leader_epoch,
         leader: node(partition.leader_id).ok_or(ResponseError::InvalidRequest)?,
-        preferred_successors: candidates.chain(successors).collect(),
+        preferred_successors: candidates
+            .chain(successors)
+            .map(|id| ReplicaKey::of(NodeId(id)))
+            .collect(),
     })
 }
 
@@ -275,7 +280,7 @@ pub fn read_fetch(
         HIGH_WATERMARK_UNSUPPORTED
     };
     let ask = raft::FetchRequest {
-        replica: node(replica),
+        replica: node(replica).map(ReplicaKey::of),
         epoch: known(partition.current_leader_epoch),
         fetch_offset: partition.fetch_offset,
         last_fetched_epoch: known(partition.last_fetched_epoch),
@@ -300,6 +305,12 @@ fn refusal_code(refusal: Refusal) -> i16 {
         Refusal::InvalidRequest => ResponseError::InvalidRequest,
         Refusal::InconsistentVoterSet => ResponseError::InconsistentVoterSet,
         Refusal::OffsetOutOfRange => ResponseError::OffsetOutOfRange,
+        Refusal::SnapshotNotFound => ResponseError::SnapshotNotFound,
+        Refusal::PositionOutOfRange => ResponseError::PositionOutOfRange,
+        Refusal::DuplicateVoter => ResponseError::DuplicateVoter,
+        Refusal::VoterNotFound => ResponseError::VoterNotFound,
+        Refusal::RequestTimedOut => ResponseError::RequestTimedOut,
+        Refusal::UnsupportedVersion => ResponseError::UnsupportedVersion,
     }
     .code()
 }
@@ -313,6 +324,8 @@ fn refusal(code: i16) -> Option<Refusal> {
         ResponseError::InvalidRequest => Some(Refusal::InvalidRequest),
         ResponseError::InconsistentVoterSet => Some(Refusal::InconsistentVoterSet),
         ResponseError::OffsetOutOfRange => Some(Refusal::OffsetOutOfRange),
+        ResponseError::SnapshotNotFound => Some(Refusal::SnapshotNotFound),
+        ResponseError::PositionOutOfRange => Some(Refusal::PositionOutOfRange),
         _ => None,
     }
 }
@@ -490,6 +503,7 @@ fn batch(header: &BatchHeader) -> Batch {
         base_offset: header.base_offset,
         end_offset: header.next_offset(),
         epoch: header.leader_epoch,
+        voters: None,
     }
 }
 

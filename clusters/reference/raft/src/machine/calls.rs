@@ -41,8 +41,9 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(peers: impl Iterator<Item = NodeId>) -> Self {
+    pub(super) fn new(peers: Vec<NodeId>) -> Self {
         let slots = peers
+            .into_iter()
             .map(|peer| Slot {
                 peer,
                 in_flight: None,

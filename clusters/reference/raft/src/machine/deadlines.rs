@@ -57,7 +57,7 @@ impl Raft {
                 .followers
                 .iter()
                 .filter_map(|voter| {
-                    let free_at = self.calls.slot(voter.progress.id)?.free_at()?;
+                    let free_at = self.calls.slot(voter.progress.key.id)?.free_at()?;
                     Some(free_at.max(self.announcement_due(voter)))
                 })
                 .min(),

@@ -5,7 +5,7 @@ use super::{Following, Raft};
 use crate::config::nanos;
 use crate::{
     Action, Batch, BeginQuorumEpoch, Body, EndQuorumEpoch, EpochEnd, Fatal, FetchAnswer, Fetched, Nanos,
-    NodeId, Offset, ReadRange, Refusal,
+    NodeId, Offset, ReadRange, Refusal, ReplicaKey,
 };
 
 impl Raft {
@@ -42,7 +42,7 @@ impl Raft {
         if epoch < self.quorum.epoch {
             return Err(Refusal::FencedLeaderEpoch);
         }
-        if !self.config.is_voter(leader) {
+        if !self.voter_set().contains_id(leader) {
             return Err(Refusal::InconsistentVoterSet);
         }
         if leader == self.config.id() {
@@ -59,9 +59,9 @@ impl Raft {
 
     /// The first of the preferred stands at once, each further one after twice the pause of the
     /// one before it, and who is not preferred last.
-    fn succession_pause(&self, preferred: &[NodeId]) -> Nanos {
+    fn succession_pause(&self, preferred: &[ReplicaKey]) -> Nanos {
         let me = self.config.id();
-        let place = preferred.iter().position(|node| *node == me);
+        let place = preferred.iter().position(|key| key.id == me);
         let longest = nanos(self.config.timeouts().election_backoff_max);
         match place {
             Some(0) => 0,
@@ -90,6 +90,7 @@ impl Raft {
         }
         match answer.fetched {
             Fetched::Diverging(end) => self.truncate_for(now, from, end),
+            Fetched::Snapshot(_) => self.back_off(now, from),
             Fetched::Records(batches) => {
                 self.append_fetched(now, from, &batches);
                 if let Some(high_watermark) = answer.high_watermark {

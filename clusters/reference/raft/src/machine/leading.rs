@@ -3,7 +3,9 @@
 use super::state::{FollowingVoter, State};
 use super::{Parked, Raft, ReplicaProgress, leader_only};
 use crate::config::nanos;
-use crate::{Action, Body, FetchAnswer, FetchRequest, Fetched, Nanos, NodeId, Offset, Refusal, RequestId};
+use crate::{
+    Action, Body, FetchAnswer, FetchRequest, Fetched, Nanos, Offset, Refusal, ReplicaKey, RequestId,
+};
 
 /// An observer that has not fetched for this long is no longer shown. Kafka's figure.
 const OBSERVER_SESSION: Nanos = 300 * 1_000_000_000;
@@ -13,10 +15,9 @@ const OBSERVERS_MAX: usize = 1_000;
 
 impl Raft {
     pub(super) fn followers_from(&self, now: Nanos) -> Vec<FollowingVoter> {
-        self.config
-            .peers()
-            .map(|id| FollowingVoter {
-                progress: ReplicaProgress::new(id),
+        self.peers()
+            .map(|key| FollowingVoter {
+                progress: ReplicaProgress::new(key),
                 contact: now,
                 announced: None,
             })
@@ -65,7 +66,7 @@ impl Raft {
             request.replica.is_some() && (request.epoch.is_none() || request.last_fetched_epoch.is_none());
         let nonsense = request.fetch_offset < 0
             || request.last_fetched_epoch.is_some_and(|epoch| epoch < 0)
-            || request.replica == Some(self.config.id());
+            || request.replica.is_some_and(|key| key.id == self.config.id());
         if unproven || nonsense {
             return Err(Refusal::InvalidRequest);
         }
@@ -84,25 +85,25 @@ impl Raft {
     }
 
     /// The epoch is right, so the voter follows, wherever its log ends.
-    fn note_contact(&mut self, now: Nanos, replica: NodeId) {
+    fn note_contact(&mut self, now: Nanos, replica: ReplicaKey) {
         if let State::Leader(leader) = &mut self.state {
             for voter in &mut leader.followers {
-                if voter.progress.id == replica {
+                if voter.progress.is_of(replica) {
                     voter.contact = now;
                 }
             }
         }
     }
 
-    fn note_progress(&mut self, now: Nanos, replica: NodeId, offset: Offset) {
+    fn note_progress(&mut self, now: Nanos, replica: ReplicaKey, offset: Offset) {
         let end = self.log.end();
-        let is_voter = self.config.is_voter(replica);
+        let is_voter = self.voter_set().contains(replica);
         let State::Leader(leader) = &mut self.state else {
             return;
         };
         if is_voter {
             for voter in &mut leader.followers {
-                if voter.progress.id == replica {
+                if voter.progress.is_of(replica) {
                     voter.progress.note(now, offset, end);
                 }
             }
@@ -113,11 +114,11 @@ impl Raft {
             let last_fetch = seen.last_fetch.unwrap_or(now);
             last_fetch.saturating_add(OBSERVER_SESSION) > now
         });
-        let known = observers.iter().any(|seen| seen.id == replica);
+        let known = observers.iter().any(|seen| seen.key == replica);
         if !known && observers.len() < OBSERVERS_MAX {
             observers.push(ReplicaProgress::new(replica));
         }
-        if let Some(seen) = observers.iter_mut().find(|seen| seen.id == replica) {
+        if let Some(seen) = observers.iter_mut().find(|seen| seen.key == replica) {
             seen.note(now, offset, end);
         }
     }
@@ -125,7 +126,7 @@ impl Raft {
     /// Commits what a majority has, once that covers a record of this epoch: what an earlier
     /// leader's records have reached says nothing until a record of one's own is on top of them.
     pub(super) fn advance_high_watermark(&mut self) {
-        let majority = self.config.majority();
+        let majority = self.voter_set().majority();
         let own = self.log.synced();
         let State::Leader(leader) = &mut self.state else {
             return;
@@ -156,7 +157,7 @@ impl Raft {
         let State::Leader(leader) = &self.state else {
             return None;
         };
-        let needed = self.config.majority() - 1;
+        let needed = self.voter_set().majority() - 1;
         let mut contacts: Vec<Nanos> = leader.followers.iter().map(|voter| voter.contact).collect();
         contacts.sort_unstable_by(|one, other| other.cmp(one));
         let oldest_needed = contacts.get(needed.checked_sub(1)?)?;

@@ -2,7 +2,7 @@
 
 use super::Raft;
 use super::state::State;
-use crate::{Body, FetchRequest, Fetched, Nanos, NodeId, Offset, ReadRange, Refusal, RequestId};
+use crate::{Body, FetchRequest, Fetched, Nanos, Offset, ReadRange, Refusal, ReplicaKey, RequestId};
 
 /// So many fetches wait at a time; the oldest is answered when one more comes. A replica has one
 /// at most, so only mere readers can be that many.
@@ -12,7 +12,7 @@ const PARKED_MAX: usize = 1_000;
 #[derive(Debug, Clone)]
 pub(super) struct Parked {
     id: RequestId,
-    replica: Option<NodeId>,
+    replica: Option<ReplicaKey>,
     offset: Offset,
     known_high_watermark: Option<Offset>,
     until: Nanos,
@@ -41,7 +41,7 @@ impl Raft {
     }
 
     /// A replica that fetches again no longer waits for its last Fetch.
-    pub(super) fn unpark(&mut self, replica: NodeId) {
+    pub(super) fn unpark(&mut self, replica: ReplicaKey) {
         if let Some(at) = self
             .parked
             .iter()

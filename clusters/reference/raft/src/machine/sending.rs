@@ -31,7 +31,7 @@ impl Raft {
         Request::Vote(VoteRequest {
             pre_vote,
             epoch: self.quorum.epoch,
-            candidate: self.config.id(),
+            candidate: self.config.key(),
             last_epoch: self.log.last_epoch(),
             last_offset: self.log.end(),
         })
@@ -39,7 +39,7 @@ impl Raft {
 
     fn fetch_request(&self, max_wait: Nanos) -> Request {
         Request::Fetch(FetchRequest {
-            replica: Some(self.config.id()),
+            replica: Some(self.config.key()),
             epoch: Some(self.quorum.epoch),
             fetch_offset: self.log.end(),
             last_fetched_epoch: Some(self.log.last_epoch()),
@@ -98,7 +98,7 @@ impl Raft {
             .followers
             .iter()
             .filter(|voter| self.announcement_due(voter) <= now)
-            .map(|voter| voter.progress.id)
+            .map(|voter| voter.progress.key.id)
             .filter(|id| self.calls.slot(*id).is_some_and(|slot| slot.is_free(now)))
             .collect();
         let request = Request::BeginQuorumEpoch(BeginQuorumEpoch {
@@ -114,7 +114,7 @@ impl Raft {
     fn note_announced(&mut self, now: Nanos, peer: NodeId) {
         if let State::Leader(leader) = &mut self.state {
             for voter in &mut leader.followers {
-                if voter.progress.id == peer {
+                if voter.progress.key.id == peer {
                     voter.announced = Some(now);
                 }
             }

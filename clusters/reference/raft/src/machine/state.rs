@@ -1,6 +1,6 @@
 //! What each role remembers besides the quorum state and the log.
 
-use crate::{Epoch, Nanos, NodeId, Offset};
+use crate::{Epoch, Nanos, NodeId, Offset, ReplicaKey};
 
 /// The states of KRaft.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub(super) enum State {
 #[derive(Debug, Clone)]
 pub(super) struct Election {
     pub(super) deadline: Nanos,
-    pub(super) granted: Vec<NodeId>,
+    pub(super) granted: Vec<ReplicaKey>,
     pub(super) rejected: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Following {
 #[derive(Debug, Clone)]
 pub(super) struct Resignation {
     pub(super) election_at: Nanos,
-    pub(super) preferred_successors: Vec<NodeId>,
+    pub(super) preferred_successors: Vec<ReplicaKey>,
 }
 
 /// A leader's view of its epoch.
@@ -68,7 +68,7 @@ pub(super) struct FollowingVoter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicaProgress {
     /// The replica.
-    pub id: NodeId,
+    pub key: ReplicaKey,
     /// The end of its log, as far as it is known to agree with the leader's.
     pub end_offset: Option<Offset>,
     /// When it last fetched from this leader.
@@ -80,14 +80,19 @@ pub struct ReplicaProgress {
 }
 
 impl ReplicaProgress {
-    pub(super) fn new(id: NodeId) -> Self {
+    pub(super) fn new(key: ReplicaKey) -> Self {
         Self {
-            id,
+            key,
             end_offset: None,
             last_fetch: None,
             last_caught_up: None,
             end_at_last_fetch: Offset::MAX,
         }
+    }
+
+    /// Whether this is that replica: a voter without a folder is whoever has its id.
+    pub(super) fn is_of(&self, key: ReplicaKey) -> bool {
+        self.key.id == key.id && (self.key.directory.is_none() || self.key == key)
     }
 
     /// Notes a Fetch that asks for `offset`, its replica having all below.

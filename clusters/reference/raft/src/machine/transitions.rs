@@ -4,7 +4,7 @@
 use super::Raft;
 use super::state::{Election, Following, Leadership, Resignation, State};
 use crate::config::nanos;
-use crate::{Action, Epoch, Fatal, LeaderChange, Nanos, NodeId, QuorumState};
+use crate::{Action, Epoch, Fatal, LeaderChange, Nanos, NodeId, QuorumState, ReplicaKey};
 
 impl Raft {
     /// Picks up where the last incarnation left off.
@@ -21,10 +21,10 @@ impl Raft {
                 epoch,
                 leader: Some(leader),
                 ..
-            } if leader != me && self.config.is_voter(leader) => {
+            } if leader != me && self.voter_set().contains_id(leader) => {
                 self.become_follower(now, epoch, leader);
             }
-            QuorumState { voted, .. } if voted == Some(me) && self.is_voter() => {
+            QuorumState { voted, .. } if voted.is_some_and(|key| key.id == me) && self.is_voter() => {
                 // The vote stands, so its answer may as well be sought.
                 self.stand(now);
             }
@@ -34,7 +34,7 @@ impl Raft {
 
     /// Takes in what someone knows of epochs and leaders.
     pub(super) fn learn(&mut self, now: Nanos, epoch: Epoch, leader: Option<NodeId>) {
-        let leader = leader.filter(|node| *node != self.config.id() && self.config.is_voter(*node));
+        let leader = leader.filter(|node| *node != self.config.id() && self.voter_set().contains_id(*node));
         match leader {
             Some(leader) if epoch > self.quorum.epoch => self.become_follower(now, epoch, leader),
             None if epoch > self.quorum.epoch => self.become_unattached(now, epoch),
@@ -66,7 +66,7 @@ impl Raft {
     pub(super) fn become_prospective(&mut self, now: Nanos) {
         let election = self.poll(now);
         self.enter(self.quorum, State::Prospective(election));
-        if self.config.majority() == 1 {
+        if self.voter_set().majority() == 1 {
             self.become_candidate(now);
         }
     }
@@ -74,7 +74,7 @@ impl Raft {
     /// The poll is lost: back to the last known leader, or to knowing none.
     pub(super) fn give_up_prospects(&mut self, now: Nanos) {
         let QuorumState { epoch, leader, .. } = self.quorum;
-        match leader.filter(|node| self.config.is_voter(*node)) {
+        match leader.filter(|node| self.voter_set().contains_id(*node)) {
             Some(leader) => self.become_follower(now, epoch, leader),
             None => self.become_unattached(now, epoch),
         }
@@ -92,8 +92,8 @@ impl Raft {
     fn stand(&mut self, now: Nanos) {
         let election = self.poll(now);
         self.enter(self.quorum, State::Candidate(election));
-        if self.config.majority() == 1 {
-            self.become_leader(now, vec![self.config.id()]);
+        if self.voter_set().majority() == 1 {
+            self.become_leader(now, vec![self.config.key()]);
         }
     }
 
@@ -101,12 +101,12 @@ impl Raft {
         self.quorum = QuorumState {
             epoch,
             leader: None,
-            voted: Some(self.config.id()),
+            voted: Some(self.config.key()),
         };
         self.actions.push(Action::Persist(self.quorum));
     }
 
-    pub(super) fn become_leader(&mut self, now: Nanos, granting_voters: Vec<NodeId>) {
+    pub(super) fn become_leader(&mut self, now: Nanos, granting_voters: Vec<ReplicaKey>) {
         let (me, epoch) = (self.config.id(), self.quorum.epoch);
         let leadership = Leadership {
             epoch_start: self.log.end(),
@@ -123,8 +123,9 @@ impl Raft {
             base_offset,
             epoch,
             leader: me,
-            voters: self.config.voters().to_vec(),
+            voters: self.voter_set().keys().collect(),
             granting_voters,
+            voter_set: None,
         }));
         self.actions.push(Action::Sync(self.log.ticket()));
     }
@@ -135,12 +136,12 @@ impl Raft {
             return;
         };
         let mut successors: Vec<_> = leader.followers.iter().map(|voter| voter.progress).collect();
-        successors.sort_by_key(|progress| (std::cmp::Reverse(progress.end_offset), progress.id));
-        let preferred = successors.iter().map(|progress| progress.id).collect();
+        successors.sort_by_key(|progress| (std::cmp::Reverse(progress.end_offset), progress.key));
+        let preferred = successors.iter().map(|progress| progress.key).collect();
         self.become_resigned(now, preferred);
     }
 
-    fn become_resigned(&mut self, now: Nanos, preferred_successors: Vec<NodeId>) {
+    fn become_resigned(&mut self, now: Nanos, preferred_successors: Vec<ReplicaKey>) {
         let resignation = Resignation {
             election_at: self.election_timer(now),
             preferred_successors,
@@ -182,14 +183,14 @@ impl Raft {
     fn poll(&mut self, now: Nanos) -> Election {
         Election {
             deadline: self.election_timer(now),
-            granted: vec![self.config.id()],
+            granted: vec![self.config.key()],
             rejected: 0,
         }
     }
 
     /// T..2T from now; at once where there is nobody to collide with.
     pub(super) fn election_timer(&mut self, now: Nanos) -> Nanos {
-        if self.config.voters().len() == 1 {
+        if self.voter_set().len() == 1 {
             return now;
         }
         let base = nanos(self.config.timeouts().election_timeout);

@@ -6,7 +6,7 @@ use crate::{Action, Body, Nanos, NodeId, ReadRange, Refusal, VoteRequest};
 
 impl Raft {
     pub(super) fn on_vote(&mut self, now: Nanos, request: VoteRequest) -> Result<Body<ReadRange>, Refusal> {
-        if !self.is_voter() || !self.config.is_voter(request.candidate) {
+        if !self.is_voter() || !self.voter_set().contains(request.candidate) {
             return Err(Refusal::InconsistentVoterSet);
         }
         let sane = if request.pre_vote {
@@ -14,7 +14,7 @@ impl Raft {
         } else {
             request.last_epoch < request.epoch
         };
-        if !sane || request.candidate == self.config.id() {
+        if !sane || request.candidate.id == self.config.id() {
             return Err(Refusal::InvalidRequest);
         }
         if request.epoch < self.quorum.epoch {
@@ -64,8 +64,11 @@ impl Raft {
     }
 
     pub(super) fn on_ballot(&mut self, now: Nanos, from: NodeId, granted: bool) {
-        let voters = self.config.voters().len();
-        let majority = self.config.majority();
+        let voters = self.voter_set().len();
+        let majority = self.voter_set().majority();
+        let Some(voter) = self.voter_set().get(from).map(|voter| voter.key) else {
+            return;
+        };
         let binding = matches!(self.state, State::Candidate(_));
         let (State::Prospective(election) | State::Candidate(election)) = &mut self.state else {
             return;
@@ -74,7 +77,7 @@ impl Raft {
             slot.answered = true;
         }
         if granted {
-            election.granted.push(from);
+            election.granted.push(voter);
         } else {
             election.rejected += 1;
         }

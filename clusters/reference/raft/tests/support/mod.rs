@@ -60,7 +60,7 @@ pub fn state(epoch: Epoch, leader: Option<i32>, voted: Option<i32>) -> QuorumSta
     QuorumState {
         epoch,
         leader: leader.map(NodeId),
-        voted: voted.map(NodeId),
+        voted: voted.map(|id| ReplicaKey::of(NodeId(id))),
     }
 }
 
@@ -68,7 +68,7 @@ pub fn vote(candidate: i32, epoch: Epoch, last: (Epoch, i64)) -> VoteRequest {
     VoteRequest {
         pre_vote: false,
         epoch,
-        candidate: id(candidate),
+        candidate: ReplicaKey::of(id(candidate)),
         last_epoch: last.0,
         last_offset: last.1,
     }
@@ -83,7 +83,7 @@ pub fn pre_vote(candidate: i32, epoch: Epoch, last: (Epoch, i64)) -> VoteRequest
 
 pub fn fetch(replica: i32, epoch: Epoch, offset: i64, last_epoch: Epoch) -> FetchRequest {
     FetchRequest {
-        replica: Some(id(replica)),
+        replica: Some(ReplicaKey::of(id(replica))),
         epoch: Some(epoch),
         fetch_offset: offset,
         last_fetched_epoch: Some(last_epoch),
@@ -250,6 +250,7 @@ pub fn records(high_watermark: Option<i64>, batches: &[(i64, i64, Epoch)]) -> Bo
         base_offset: *base_offset,
         end_offset: *end_offset,
         epoch: *epoch,
+        voters: None,
     });
     Body::Fetch(FetchAnswer {
         high_watermark,

@@ -153,7 +153,9 @@ impl Checks {
                 "node {node} voted for {first} and for {candidate} in epoch {epoch}"
             )));
         }
-        if durable.epoch > epoch || (durable.epoch == epoch && durable.voted == Some(candidate)) {
+        if durable.epoch > epoch
+            || (durable.epoch == epoch && durable.voted.map(|key| key.id) == Some(candidate))
+        {
             Ok(())
         } else {
             Err(Violation::VoteNotDurable(format!(
@@ -301,7 +303,7 @@ mod tests {
         let durable = |epoch, voted| QuorumState {
             epoch,
             leader: None,
-            voted: Some(NodeId(voted)),
+            voted: Some(raft::ReplicaKey::of(NodeId(voted))),
         };
         assert_eq!(rule(checks.voted(0, 3, NodeId(1), durable(3, 1))), None);
         assert_eq!(rule(checks.voted(0, 3, NodeId(1), durable(4, 2))), None);

@@ -135,6 +135,7 @@ impl<P: Clone> Disk<P> {
         LogSummary {
             epochs,
             end_offset: offset(self.written.len()),
+            ..LogSummary::default()
         }
     }
 }

@@ -108,6 +108,12 @@ impl<A: Application> World<A> {
                 Ok(())
             }
             Action::Reply { to, response } => self.reply(at, to, response),
+            Action::AppendVoters { .. }
+            | Action::WriteSnapshotPart { .. }
+            | Action::InstallSnapshot(_)
+            | Action::AbandonSnapshot(_) => Err(Violation::Contract(
+                "voters are fixed and there are no snapshots, yet the machine acts as if not".to_owned(),
+            )),
             Action::Fatal(reason) => Err(Violation::Fatal(reason)),
         }
     }
@@ -125,7 +131,7 @@ impl<A: Application> World<A> {
         }
         // A vote for oneself counts from here on.
         match quorum.voted {
-            Some(candidate) if candidate == node_id(at) => {
+            Some(raft::ReplicaKey { id: candidate, .. }) if candidate == node_id(at) => {
                 let durable = self.durable_quorum(at, quorum);
                 self.checks.voted(at, quorum.epoch, candidate, durable)
             }
@@ -301,7 +307,7 @@ impl<A: Application> World<A> {
                 voted: Some(vote.candidate),
             };
             let durable = self.durable_quorum(at, claimed);
-            self.checks.voted(at, vote.epoch, vote.candidate, durable)?;
+            self.checks.voted(at, vote.epoch, vote.candidate.id, durable)?;
         }
         let (response, records) = self.fill(at, response);
         self.post(Packet {
@@ -322,12 +328,15 @@ impl<A: Application> World<A> {
     ) -> (Response<Vec<Batch>>, Vec<Record<A::Payload>>) {
         let mut records = Vec::new();
         let body = match response.body {
+            Body::FetchSnapshot(slice) => Body::FetchSnapshot(slice),
+            Body::VotersChanged => Body::VotersChanged,
             Body::Fetch(FetchAnswer {
                 high_watermark,
                 fetched,
             }) => {
                 let mut high_watermark = high_watermark;
                 let fetched = match fetched {
+                    Fetched::Snapshot(snapshot) => Fetched::Snapshot(snapshot),
                     Fetched::Diverging(end) => Fetched::Diverging(end),
                     Fetched::Records(ReadRange { from, end }) => {
                         let disk = &self.nodes[at].disk;
@@ -412,6 +421,7 @@ fn batches<P>(from: usize, records: &[Record<P>]) -> Vec<Batch> {
                 base_offset,
                 end_offset: offset(base),
                 epoch: batch[0].epoch,
+                voters: None,
             }
         })
         .collect()
