@@ -160,8 +160,9 @@ fn prospective_then_candidate_then_leader() {
         base_offset: 0,
         epoch: 1,
         leader: id(1),
-        voters: vec![id(1), id(2), id(3)],
-        granting_voters: vec![id(1), id(2)],
+        voters: vec![key(1), key(2), key(3)],
+        granting_voters: vec![key(1), key(2)],
+        voter_set: None,
     };
     assert!(node.has(&Action::AppendLeaderChange(change)));
 }
@@ -344,7 +345,7 @@ fn end(node: &mut Node, preferred: &[i32]) {
     let end = EndQuorumEpoch {
         epoch: 1,
         leader: id(3),
-        preferred_successors: preferred.iter().copied().map(NodeId).collect(),
+        preferred_successors: preferred.iter().copied().map(key).collect(),
     };
     let answer = node.ask(Request::EndQuorumEpoch(end)).unwrap();
     assert_eq!(answer.body, Body::EndQuorumEpoch);
@@ -382,7 +383,7 @@ fn who_resigns_names_the_longest_log_first() {
         let Request::EndQuorumEpoch(end) = request else {
             panic!("{request:?}");
         };
-        assert_eq!(end.preferred_successors, [id(3), id(2)]);
+        assert_eq!(end.preferred_successors, [key(3), key(2)]);
     }
 }
 

@@ -21,6 +21,11 @@ pub fn id(number: i32) -> NodeId {
     NodeId(number)
 }
 
+/// A replica without a folder.
+pub fn key(number: i32) -> ReplicaKey {
+    ReplicaKey::of(id(number))
+}
+
 /// Node 1 of voters 1, 2, 3.
 pub fn voter() -> Node {
     start(1, &[1, 2, 3], QuorumState::default(), &[])
@@ -60,7 +65,7 @@ pub fn state(epoch: Epoch, leader: Option<i32>, voted: Option<i32>) -> QuorumSta
     QuorumState {
         epoch,
         leader: leader.map(NodeId),
-        voted: voted.map(|id| ReplicaKey::of(NodeId(id))),
+        voted: voted.map(key),
     }
 }
 
@@ -68,7 +73,7 @@ pub fn vote(candidate: i32, epoch: Epoch, last: (Epoch, i64)) -> VoteRequest {
     VoteRequest {
         pre_vote: false,
         epoch,
-        candidate: ReplicaKey::of(id(candidate)),
+        candidate: key(candidate),
         last_epoch: last.0,
         last_offset: last.1,
     }
@@ -83,7 +88,7 @@ pub fn pre_vote(candidate: i32, epoch: Epoch, last: (Epoch, i64)) -> VoteRequest
 
 pub fn fetch(replica: i32, epoch: Epoch, offset: i64, last_epoch: Epoch) -> FetchRequest {
     FetchRequest {
-        replica: Some(ReplicaKey::of(id(replica))),
+        replica: Some(key(replica)),
         epoch: Some(epoch),
         fetch_offset: offset,
         last_fetched_epoch: Some(last_epoch),
