@@ -10,6 +10,7 @@
 //!    while the node has no power or the run is over.
 
 mod cluster;
+pub mod kafka_jars;
 mod lost_records;
 mod system;
 
