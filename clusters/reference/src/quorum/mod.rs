@@ -17,7 +17,7 @@ use raft::{
     Action, Body, CallId, EpochStart, Event, Fetched, LogSummary, NodeId, Raft, RequestId, Response,
     Standing, SyncTicket,
 };
-use storage::quorum_state::{self, Format};
+use storage::quorum_state::{self, Version, VotedKey};
 use storage::{BatchBuilder, Log, LogConfig, ReadLimit, StorageError};
 use tokio::sync::mpsc;
 
@@ -442,15 +442,16 @@ impl Quorum {
     }
 
     fn persist(&self, state: raft::QuorumState) -> Result<(), StorageError> {
+        let voters: Vec<i32> = self.voters.keys().copied().collect();
         let stored = quorum_state::QuorumState {
             leader_epoch: state.epoch,
             leader_id: state.leader.map(|id| id.0),
-            voted_id: state.voted.map(|key| key.id.0),
-            format: Format::V0 {
-                voters: self.voters.keys().copied().collect(),
-            },
+            voted: state.voted.map(|id| VotedKey {
+                id: id.0,
+                directory_id: None,
+            }),
         };
-        stored.write(&self.state_path)
+        stored.write(&self.state_path, Version::V0 { voters: &voters })
     }
 
     fn append_leader_change(&mut self, change: &raft::LeaderChange) -> Result<(), Fatal> {

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Result, StorageError};
+use crate::steps;
 
 /// Writes `bytes` beside `path`, syncs them, renames over `path`, and syncs the folder.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -13,7 +14,9 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes)
         .map_err(StorageError::io("write", &temporary))?;
     file.sync_all().map_err(StorageError::io("sync", &temporary))?;
+    steps::file_synced(&temporary);
     fs::rename(&temporary, path).map_err(StorageError::io("rename a new file over", path))?;
+    steps::name_changed(path);
     sync_folder_of(path)
 }
 
@@ -29,7 +32,9 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
 /// Syncs the names in `folder`.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     let opened = File::open(folder).map_err(StorageError::io("open", folder))?;
-    opened.sync_all().map_err(StorageError::io("sync", folder))
+    opened.sync_all().map_err(StorageError::io("sync", folder))?;
+    steps::folder_synced(folder);
+    Ok(())
 }
 
 /// Reads a file as text; `None` when there is none.

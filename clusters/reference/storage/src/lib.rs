@@ -9,6 +9,7 @@
 //!   header, so a compressed one passes through untouched.
 //! - [`log`]: a folder of segments, with a leader-epoch cache ([`epochs`]), which can be appended to,
 //!   read, truncated, synced, and which repairs itself when opened.
+//! - [`snapshot`]: what a metadata log said up to an offset, in one file; [`control`]: its control records.
 //! - [`offsets`], [`partition_metadata`], [`meta_properties`], [`clean_shutdown`], [`quorum_state`]:
 //!   the small files of a node, in Kafka's own formats.
 //!
@@ -28,6 +29,7 @@ mod atomic;
 pub mod batch;
 pub mod build;
 pub mod clean_shutdown;
+pub mod control;
 pub mod epochs;
 mod error;
 mod kafka_uuid;
@@ -38,6 +40,8 @@ pub mod partition_metadata;
 pub mod quorum_state;
 pub mod record;
 mod segment;
+pub mod snapshot;
+mod steps;
 #[cfg(test)]
 mod testing;
 mod varint;
@@ -45,8 +49,12 @@ mod window;
 
 pub use batch::{Attributes, BatchError, BatchHeader, Batches, Compression};
 pub use build::BatchBuilder;
+pub use control::{ControlRecord, ControlType};
 pub use epochs::{EpochEnd, EpochEntry, LeaderEpochs};
 pub use error::{Result, StorageError};
 pub use kafka_uuid::{format_uuid, parse_uuid};
 pub use log::{Appended, Log, LogConfig, ReadLimit, Recovery};
 pub use record::{Header, Record, Records};
+pub use snapshot::{
+    SnapshotBatch, SnapshotHeader, SnapshotId, SnapshotReader, SnapshotReceiver, SnapshotWriter,
+};

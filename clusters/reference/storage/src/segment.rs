@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::batch::{BatchError, BatchHeader, HEADER_BYTES};
 use crate::error::{Result, StorageError};
+use crate::steps;
 use crate::window::Window;
 
 /// An index entry is made for the first batch, and then every so many bytes (Kafka's own default).
@@ -55,6 +56,7 @@ impl Segment {
             .create_new(true)
             .open(&path);
         let file = file.map_err(StorageError::io("create", &path))?;
+        steps::name_changed(&path);
         Ok(Self::empty(base_offset, path, file))
     }
 
@@ -257,13 +259,16 @@ impl Segment {
                 .sync_data()
                 .map_err(StorageError::io("sync", &self.path))?;
             self.dirty = false;
+            steps::file_synced(&self.path);
         }
         Ok(())
     }
 
     /// Removes the file. The caller syncs the folder.
     pub(crate) fn remove(self) -> Result<()> {
-        fs::remove_file(&self.path).map_err(StorageError::io("remove", &self.path))
+        fs::remove_file(&self.path).map_err(StorageError::io("remove", &self.path))?;
+        steps::name_changed(&self.path);
+        Ok(())
     }
 }
 
