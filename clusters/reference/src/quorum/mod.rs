@@ -446,8 +446,8 @@ impl Quorum {
         let stored = quorum_state::QuorumState {
             leader_epoch: state.epoch,
             leader_id: state.leader.map(|id| id.0),
-            voted: state.voted.map(|id| VotedKey {
-                id: id.0,
+            voted: state.voted.map(|voted| VotedKey {
+                id: voted.id.0,
                 directory_id: None,
             }),
         };
@@ -593,7 +593,7 @@ fn open(folder: &Path) -> Result<(Log, raft::QuorumState), StorageError> {
     let state = stored.map_or_else(raft::QuorumState::default, |stored| raft::QuorumState {
         epoch: stored.leader_epoch,
         leader: stored.leader_id.map(NodeId),
-        voted: stored.voted_id.map(|id| raft::ReplicaKey::of(NodeId(id))),
+        voted: stored.voted.map(|voted| raft::ReplicaKey::of(NodeId(voted.id))),
     });
     Ok((log, state))
 }
