@@ -1,4 +1,4 @@
-//! Addresses in a configuration: of listeners, and of voters.
+//! Addresses in a configuration: of listeners, of voters, and of those whom to ask for the voters.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -64,7 +64,29 @@ impl Voter {
     }
 }
 
-fn host_and_port(text: &str) -> Option<(String, u16)> {
+/// A controller to ask who the voters are, whose id is not known: `host:port`
+/// (`controller.quorum.bootstrap.servers`, KIP-853).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootstrapServer {
+    /// Its host, as written.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Where it is reached.
+    pub address: SocketAddr,
+}
+
+impl BootstrapServer {
+    /// Reads one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (host, port) = host_and_port(text).filter(|(host, _)| !host.is_empty() && !host.contains('@'))?;
+        let address = resolve(&host, port).ok()?;
+        Some(Self { host, port, address })
+    }
+}
+
+/// `host:port`; an IPv6 address stands in brackets.
+pub(crate) fn host_and_port(text: &str) -> Option<(String, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     Some((host.to_owned(), port.parse().ok()?))

@@ -7,7 +7,8 @@ pub mod table;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use address::{Listener, Voter, resolve};
+pub(crate) use address::host_and_port;
+pub use address::{BootstrapServer, Listener, Voter, resolve};
 use file::Values;
 
 use crate::failure::Failure;
@@ -35,8 +36,12 @@ pub struct Config {
     pub role: Role,
     /// Its number.
     pub node_id: i32,
-    /// The controllers.
+    /// The controllers, where they are fixed (`controller.quorum.voters`, `kraft.version` 0). Empty where
+    /// the voters are named in the metadata log (`kraft.version` 1, KIP-853): then whom to ask for them is in
+    /// [`Config::bootstrap_servers`].
     pub voters: Vec<Voter>,
+    /// `controller.quorum.bootstrap.servers`. Never empty where `voters` is; without meaning where it is not.
+    pub bootstrap_servers: Vec<BootstrapServer>,
     /// Where it listens.
     pub listener: Listener,
     /// What clients are told.
@@ -75,13 +80,26 @@ pub struct Config {
     pub flush_interval_messages: i64,
     /// `log.segment.bytes`.
     pub segment_bytes: u64,
+    /// `metadata.log.segment.bytes`.
+    pub metadata_segment_bytes: u64,
+    /// `metadata.log.max.record.bytes.between.snapshots`.
+    pub snapshot_after_bytes: u64,
+    /// `metadata.log.max.snapshot.interval.ms`; none where it is 0: bytes alone decide.
+    pub snapshot_interval: Option<Duration>,
     /// `message.max.bytes`.
     pub message_max_bytes: usize,
     /// `unclean.leader.election.enable`.
     pub unclean_leader_election: bool,
+    /// The bug that `--bug` switched on. No property sets it: none is on unless the command line names it.
+    pub bug: Option<raft::Bug>,
 }
 
 impl Config {
+    /// Whether the voters are named in the metadata log, and may change (`kraft.version` 1, KIP-853).
+    pub fn has_dynamic_quorum(&self) -> bool {
+        self.voters.is_empty()
+    }
+
     /// Reads the file at `path`.
     ///
     /// # Errors
@@ -118,8 +136,16 @@ impl Reader<'_> {
     fn config(&self) -> Result<Config, Failure> {
         let role = self.role()?;
         let voters = self.voters()?;
+        let bootstrap_servers = self.bootstrap_servers()?;
+        if voters.is_empty() && bootstrap_servers.is_empty() {
+            return Err(self.bad(
+                "controller.quorum.voters",
+                "Neither this names the controllers, nor controller.quorum.bootstrap.servers whom to ask for them.",
+            ));
+        }
         let node_id = self.required_number("node.id")?;
-        if (role == Role::Controller) != voters.iter().any(|voter| voter.id == node_id) {
+        let fixed = !voters.is_empty();
+        if fixed && (role == Role::Controller) != voters.iter().any(|voter| voter.id == node_id) {
             return Err(self.bad(
                 "controller.quorum.voters",
                 "A controller must be among the voters, and a broker must not.",
@@ -142,6 +168,7 @@ impl Reader<'_> {
             role,
             node_id,
             voters,
+            bootstrap_servers,
             listener,
             advertised,
             controller_listener: self.values.list("controller.listener.names").concat(),
@@ -164,8 +191,16 @@ impl Reader<'_> {
             num_partitions: self.int("num.partitions"),
             flush_interval_messages: self.values.number("log.flush.interval.messages"),
             segment_bytes: self.values.number("log.segment.bytes").unsigned_abs(),
+            metadata_segment_bytes: self.values.number("metadata.log.segment.bytes").unsigned_abs(),
+            snapshot_after_bytes: self
+                .values
+                .number("metadata.log.max.record.bytes.between.snapshots")
+                .unsigned_abs(),
+            snapshot_interval: Some(self.time("metadata.log.max.snapshot.interval.ms"))
+                .filter(|interval| !interval.is_zero()),
             message_max_bytes: usize::try_from(self.int("message.max.bytes")).unwrap_or(usize::MAX),
             unclean_leader_election: self.values.truth("unclean.leader.election.enable"),
+            bug: None,
         })
     }
 
@@ -194,13 +229,25 @@ impl Reader<'_> {
             }
             voters.push(voter);
         }
-        if voters.is_empty() {
-            return Err(self.bad(
-                "controller.quorum.voters",
-                "It must name at least one controller.",
-            ));
-        }
         Ok(voters)
+    }
+
+    fn bootstrap_servers(&self) -> Result<Vec<BootstrapServer>, Failure> {
+        let property = "controller.quorum.bootstrap.servers";
+        let mut servers = Vec::<BootstrapServer>::new();
+        for text in self.values.list(property) {
+            let server = BootstrapServer::parse(text).ok_or_else(|| {
+                self.bad(
+                    property,
+                    format!("'{text}' is not host:port, or its host has no address."),
+                )
+            })?;
+            // Once is enough to ask it.
+            if !servers.contains(&server) {
+                servers.push(server);
+            }
+        }
+        Ok(servers)
     }
 
     /// The one listener that matters: the controllers' own, or the one that is not theirs.
@@ -329,6 +376,50 @@ mod tests {
             assert_eq!(failure.to_string().lines().count(), 3, "{failure}");
         }
         assert!(Config::parse("it", "process.roles=broker,controller").is_err());
+        let twice = broker("").map(|_| ()).and_then(|()| {
+            Config::parse(
+                "it",
+                "process.roles=broker\ncontroller.quorum.voters=1@127.0.0.1:1,1@127.0.0.1:2",
+            )
+        });
+        assert!(twice.unwrap_err().to_string().contains("occurs twice"));
         assert!(Config::parse("it", "process.roles=broker\ncontroller.quorum.voters=x").is_err());
+    }
+
+    #[test]
+    fn voters_in_the_log_need_somebody_to_ask() {
+        let controller = |quorum: &str| {
+            let text = format!(
+                "process.roles=controller\nnode.id=1\nlisteners=CONTROLLER://127.0.0.1:9093\nlog.dirs=/d\n{quorum}\n"
+            );
+            Config::parse("it", &text)
+        };
+        let found = controller("controller.quorum.bootstrap.servers=127.0.0.1:1,[::1]:2,127.0.0.1:1").unwrap();
+        assert!(found.has_dynamic_quorum());
+        let ports: Vec<_> = found.bootstrap_servers.iter().map(|server| server.port).collect();
+        assert_eq!(ports, [1, 2]);
+        // Where both are named the voters are fixed, as in Kafka.
+        let both = "controller.quorum.bootstrap.servers=127.0.0.1:1\ncontroller.quorum.voters=1@127.0.0.1:1";
+        assert!(!controller(both).unwrap().has_dynamic_quorum());
+        for bad in [
+            "",
+            "controller.quorum.bootstrap.servers=",
+            "controller.quorum.bootstrap.servers=127.0.0.1",
+            "controller.quorum.bootstrap.servers=:1",
+            "controller.quorum.bootstrap.servers=1@127.0.0.1:1",
+        ] {
+            let refused = controller(bad).unwrap_err().to_string();
+            assert_eq!(refused.lines().count(), 3, "{refused}");
+        }
+    }
+
+    #[test]
+    fn snapshots_come_by_bytes_and_by_time() {
+        let config = broker("").unwrap();
+        assert_eq!(config.metadata_segment_bytes, 1 << 30);
+        assert_eq!(config.snapshot_after_bytes, 20 << 20);
+        assert_eq!(config.snapshot_interval, Some(Duration::from_secs(3600)));
+        let never = broker("metadata.log.max.snapshot.interval.ms=0").unwrap();
+        assert_eq!(never.snapshot_interval, None);
     }
 }

@@ -92,6 +92,13 @@ pub const PROPERTIES: &[Property] = &[
         "The names of the listeners that controllers serve.",
     ),
     row(
+        "controller.quorum.bootstrap.servers",
+        List,
+        Some(""),
+        0,
+        "Controllers to ask who the voters are, where these are named in the metadata log and may change (KIP-853): host:port, separated by commas. Without meaning where controller.quorum.voters is set.",
+    ),
+    row(
         "controller.quorum.election.backoff.max.ms",
         Int,
         Some("1000"),
@@ -122,9 +129,9 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "controller.quorum.voters",
         List,
-        None,
+        Some(""),
         0,
-        "The controllers: id@host:port, separated by commas.",
+        "The controllers, where they never change: id@host:port, separated by commas. Empty where controller.quorum.bootstrap.servers is set instead.",
     ),
     row(
         "controlled.shutdown.max.wait.ms",
@@ -181,6 +188,27 @@ pub const PROPERTIES: &[Property] = &[
         Some("1048588"),
         61,
         "The largest record batch that is accepted.",
+    ),
+    row(
+        "metadata.log.max.record.bytes.between.snapshots",
+        Long,
+        Some("20971520"),
+        1,
+        "After how many bytes of records since the last one a snapshot of the metadata is taken.",
+    ),
+    row(
+        "metadata.log.max.snapshot.interval.ms",
+        Long,
+        Some("3600000"),
+        0,
+        "How long after the last snapshot another is taken, if there was a record since; 0: bytes alone decide.",
+    ),
+    row(
+        "metadata.log.segment.bytes",
+        Int,
+        Some("1073741824"),
+        1024,
+        "The size at which the metadata log begins a new segment file.",
     ),
     row(
         "min.insync.replicas",
