@@ -141,10 +141,7 @@ fn state(key: &Key) -> PartitionState {
         partition_epoch: 1,
         recovering: false,
         elects: true,
-        at: LogPlace {
-            log_offset: 1,
-            batch: 1,
-        },
+        at: LogPlace::of(1, 1),
     }
 }
 

@@ -60,10 +60,7 @@ impl Maker {
             partition_epoch: self.metadata as i32,
             recovering: false,
             elects: true,
-            at: LogPlace {
-                log_offset: self.metadata,
-                batch: self.metadata,
-            },
+            at: LogPlace::of(self.metadata, self.metadata),
         };
         self.add(at, Process::Observer, Kind::Ok, Body::Partition(state));
     }

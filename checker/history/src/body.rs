@@ -80,6 +80,16 @@ pub enum Body {
     Feature(FeatureLevel),
     /// The metadata log: a topic was removed.
     TopicRemoved(TopicRemoved),
+    /// The metadata log: a controller began to lead it (a LeaderChange record).
+    QuorumLeader(QuorumLeader),
+    /// The metadata log: its voters.
+    Voters(Voters),
+    /// The metadata log: a stretch of it that was not seen.
+    MetadataGap(MetadataGap),
+    /// The metadata log: committed records are gone from the active controller's log.
+    MetadataDiverged(MetadataDiverged),
+    /// The metadata log: a committed record that was passed over.
+    MetadataUnread(MetadataUnread),
     /// The quorum's leader and epoch, as an answer showed them.
     Quorum(QuorumState),
     /// A process of a node started or ended.
@@ -311,8 +321,35 @@ pub struct PartitionState {
 pub struct LogPlace {
     /// Its offset.
     pub log_offset: i64,
-    /// The base offset of its batch: records of one batch take effect together.
+    /// The base offset of its batch: records of one batch take effect together. Records of a metadata transaction
+    /// have the offset at which it begins.
     pub batch: i64,
+    /// Whether this is no record but a difference that showed after a stretch which was not seen, or which was
+    /// taken back: what came in which order in between is unknown. The place is then that of the last record before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_gap: bool,
+}
+
+impl LogPlace {
+    /// The place of a record.
+    pub fn of(log_offset: i64, batch: i64) -> LogPlace {
+        LogPlace {
+            log_offset,
+            batch,
+            in_gap: false,
+        }
+    }
+
+    /// The place of what shows after the records below an offset were not seen.
+    pub fn after_gap(offset: i64) -> LogPlace {
+        // An empty log has no last record: its place is the first.
+        let log_offset = offset.saturating_sub(1).max(0);
+        LogPlace {
+            log_offset,
+            batch: log_offset,
+            in_gap: true,
+        }
+    }
 }
 
 /// A broker's registration.
@@ -381,6 +418,101 @@ pub struct FeatureLevel {
 pub struct TopicRemoved {
     /// The topic's id.
     pub id: Arc<str>,
+    /// Where the record stands.
+    #[serde(flatten)]
+    pub at: LogPlace,
+}
+
+/// A LeaderChange record: the first of its leader's epoch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuorumLeader {
+    /// The controller.
+    pub leader: i32,
+    /// The epoch that begins.
+    pub epoch: i32,
+    /// The voters' ids, as the leader knew them.
+    pub voters: Vec<i32>,
+    /// Where the record stands.
+    #[serde(flatten)]
+    pub at: LogPlace,
+}
+
+/// A Voters record (KIP-853).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voters {
+    /// All voters from here on.
+    pub voters: Vec<Voter>,
+    /// Where the record stands.
+    #[serde(flatten)]
+    pub at: LogPlace,
+}
+
+/// A voter: KIP-853 knows it by its id and its directory's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voter {
+    /// Its id.
+    pub node: i32,
+    /// Its directory's id, in Kafka's base64 form; empty where it has none.
+    pub directory: String,
+    /// Where it listens: `NAME://host:port`.
+    pub endpoints: Vec<String>,
+}
+
+/// A stretch of the metadata log that the observer did not see. Entries with `in_gap` that follow it, before any
+/// without, tell how the state after it differs from the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataGap {
+    /// The first offset that was not seen.
+    pub from: i64,
+    /// The offset after the last one.
+    pub to: i64,
+    /// Why.
+    pub cause: GapCause,
+}
+
+/// Why a stretch of the metadata log was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapCause {
+    /// The log begins later: a snapshot was read instead.
+    Snapshot,
+    /// The log itself skips these offsets.
+    Hole,
+}
+
+/// Records that were committed, and told of, are not in the active controller's log. Entries with `in_gap` that
+/// follow it, before any without, tell how the state without them differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataDiverged {
+    /// The active controller.
+    pub leader: i32,
+    /// The quorum's epoch.
+    pub quorum_epoch: i32,
+    /// The offset after the last record that was told of.
+    pub trusted_offset: i64,
+    /// That record's epoch.
+    pub trusted_epoch: i32,
+    /// The end of `leader_epoch` in the controller's log.
+    pub leader_offset: i64,
+    /// The greatest epoch in the controller's log that is not above `trusted_epoch`.
+    pub leader_epoch: i32,
+    /// The records from here on are gone.
+    pub from: i64,
+}
+
+/// A committed record that was passed over, since it could not be understood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataUnread {
+    /// Its type's number; none where the bytes do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_type: Option<u32>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// Whether it may have changed what the history tells of. Of a type that never does, only the first is noted.
+    pub hides: bool,
+    /// What is wrong with it.
+    pub why: String,
     /// Where the record stands.
     #[serde(flatten)]
     pub at: LogPlace,

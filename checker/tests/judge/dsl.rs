@@ -62,10 +62,7 @@ impl Run {
             partition_epoch: 0,
             recovering: false,
             elects: false,
-            at: LogPlace {
-                log_offset: 0,
-                batch: 0,
-            },
+            at: LogPlace::of(0, 0),
         };
         Run {
             header: header(&[Promise::Kip966]),
@@ -140,10 +137,7 @@ impl Run {
 
     fn next_place(&mut self) -> LogPlace {
         self.batch += 1;
-        LogPlace {
-            log_offset: self.batch,
-            batch: self.batch,
-        }
+        LogPlace::of(self.batch, self.batch)
     }
 
     // Metadata.

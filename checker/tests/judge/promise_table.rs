@@ -435,10 +435,7 @@ fn records_of_one_batch_take_effect_together() {
     use history::LogPlace;
     let mut run = loaded(3, 2);
     // In between, the partition would look whole with 1 gone: the batch as a whole removes 2 as well.
-    let place = |log_offset| LogPlace {
-        log_offset,
-        batch: 1000,
-    };
+    let place = |log_offset| LogPlace::of(log_offset, 1000);
     run.power_cut(1, 5..10);
     run.partition_at(&[0, 2], &[], 0, place(1000));
     run.partition_at(&[0], &[], 0, place(1001));

@@ -40,9 +40,37 @@ pub enum Content {
     /// Records: offset and value.
     Records(Vec<(i64, Option<Bytes>)>),
     /// Control records, which are not the clients' own.
-    Control,
+    Control(Vec<ControlRecord>),
     /// Bytes that are not what was written: why.
     Corrupt(String),
+}
+
+/// A control record: the key says of which type it is, the value is that type's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlRecord {
+    /// Its offset.
+    pub offset: i64,
+    /// A version and a type, two bytes each.
+    pub key: Bytes,
+    /// What it says.
+    pub value: Bytes,
+}
+
+/// The type of the record with which a leader of the metadata log begins its epoch.
+const LEADER_CHANGE: i16 = 2;
+
+impl ControlRecord {
+    /// Whom a LeaderChange record names as the leader of its batch's epoch; none where it is of another type.
+    pub fn new_leader(&self) -> Option<i32> {
+        let mut key = self.key.clone();
+        let mut value = self.value.clone();
+        key.try_get_i16().ok()?;
+        if key.try_get_i16().ok()? != LEADER_CHANGE {
+            return None;
+        }
+        value.try_get_i16().ok()?;
+        value.try_get_i32().ok()
+    }
 }
 
 /// One record in one batch, as a Produce request carries it: no key, no headers, no producer id.
@@ -117,13 +145,16 @@ fn decode_one(base_offset: i64, batch: Bytes) -> Result<Batch, String> {
     let content = if found != crc {
         Content::Corrupt(format!("checksum {found:#010x}, the batch says {crc:#010x}"))
     } else if attributes & CONTROL_BIT != 0 {
-        Content::Control
+        decode_records(base_offset, count, rest).map_or_else(Content::Corrupt, control)
     } else if attributes & COMPRESSION_MASK != 0 {
         return Err(format!(
             "the batch at offset {base_offset} is compressed, which this client cannot read"
         ));
     } else {
-        decode_records(base_offset, count, rest).map_or_else(Content::Corrupt, Content::Records)
+        decode_records(base_offset, count, rest).map_or_else(Content::Corrupt, |records| {
+            let records = records.into_iter();
+            Content::Records(records.map(|record| (record.offset, record.value)).collect())
+        })
     };
     Ok(Batch {
         base_offset,
@@ -133,11 +164,22 @@ fn decode_one(base_offset: i64, batch: Bytes) -> Result<Batch, String> {
     })
 }
 
-fn decode_records(
-    base_offset: i64,
-    count: i32,
-    mut rest: Bytes,
-) -> Result<Vec<(i64, Option<Bytes>)>, String> {
+fn control(records: Vec<OneRecord>) -> Content {
+    let record = |record: OneRecord| ControlRecord {
+        offset: record.offset,
+        key: record.key.unwrap_or_default(),
+        value: record.value.unwrap_or_default(),
+    };
+    Content::Control(records.into_iter().map(record).collect())
+}
+
+struct OneRecord {
+    offset: i64,
+    key: Option<Bytes>,
+    value: Option<Bytes>,
+}
+
+fn decode_records(base_offset: i64, count: i32, mut rest: Bytes) -> Result<Vec<OneRecord>, String> {
     let mut records = Vec::new();
     for _ in 0..count {
         let length = length(&mut rest, "a record")?;
@@ -147,15 +189,15 @@ fn decode_records(
     Ok(records)
 }
 
-fn decode_record(base_offset: i64, record: &mut Bytes) -> Result<(i64, Option<Bytes>), String> {
+fn decode_record(base_offset: i64, record: &mut Bytes) -> Result<OneRecord, String> {
     record
         .try_get_i8()
         .map_err(|_| "a record ends before its attributes")?;
     varint(record)?;
     let offset = base_offset.saturating_add(varint(record)?);
-    field(record, "a key")?;
+    let key = field(record, "a key")?;
     let value = field(record, "a value")?;
-    Ok((offset, value))
+    Ok(OneRecord { offset, key, value })
 }
 
 /// A field with its length before it; −1 is null.
@@ -250,7 +292,30 @@ mod tests {
         bytes[ATTRIBUTES_AT + 1] |= CONTROL_BIT as u8;
         let crc = crc32c::crc32c(&bytes[ATTRIBUTES_AT..]);
         bytes[CRC_AT..ATTRIBUTES_AT].copy_from_slice(&crc.to_be_bytes());
-        assert_eq!(decode_all(bytes.into()).unwrap()[0].content, Content::Control);
+        let control = ControlRecord {
+            offset: 41,
+            key: Bytes::new(),
+            value: Bytes::from_static(b"one"),
+        };
+        assert_eq!(
+            decode_all(bytes.into()).unwrap()[0].content,
+            Content::Control(vec![control])
+        );
+    }
+
+    #[test]
+    fn a_leader_change_names_the_leader_and_other_control_records_do_not() {
+        // LeaderChangeMessage: version 0, leader 101, no voters, no tags.
+        let record = |key: &'static [u8], value: &'static [u8]| ControlRecord {
+            offset: 0,
+            key: Bytes::from_static(key),
+            value: Bytes::from_static(value),
+        };
+        let value = &[0, 0, 0, 0, 0, 101, 1, 1, 0];
+        assert_eq!(record(&[0, 0, 0, 2], value).new_leader(), Some(101));
+        assert_eq!(record(&[0, 0, 0, 3], value).new_leader(), None);
+        assert_eq!(record(&[0, 0], value).new_leader(), None);
+        assert_eq!(record(&[0, 0, 0, 2], &[0, 0, 0]).new_leader(), None);
     }
 
     #[test]

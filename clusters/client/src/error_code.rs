@@ -61,6 +61,10 @@ impl ErrorCode {
     pub const INVALID_RECORD: ErrorCode = ErrorCode(87);
     /// 90.
     pub const PRODUCER_FENCED: ErrorCode = ErrorCode(90);
+    /// 98.
+    pub const SNAPSHOT_NOT_FOUND: ErrorCode = ErrorCode(98);
+    /// 99.
+    pub const POSITION_OUT_OF_RANGE: ErrorCode = ErrorCode(99);
     /// 100.
     pub const UNKNOWN_TOPIC_ID: ErrorCode = ErrorCode(100);
 

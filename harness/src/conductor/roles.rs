@@ -91,10 +91,7 @@ pub(super) mod tests {
             partition_epoch: 0,
             recovering: false,
             elects: false,
-            at: LogPlace {
-                log_offset: 0,
-                batch: 0,
-            },
+            at: LogPlace::of(0, 0),
         }
     }
 

@@ -159,7 +159,7 @@ fn records(batches: &[Batch], from: i64) -> Vec<Record> {
     for batch in batches {
         let epoch = batch.leader_epoch;
         match &batch.content {
-            Content::Control => {}
+            Content::Control(_) => {}
             Content::Corrupt(_) => {
                 let last = batch
                     .last_offset

@@ -40,10 +40,7 @@ fn view(leader: i32, isr: &[i32]) -> watch::Sender<ClusterView> {
             partition_epoch: 7,
             recovering: false,
             elects: true,
-            at: LogPlace {
-                log_offset: 1,
-                batch: 1,
-            },
+            at: LogPlace::of(1, 1),
         };
         view.partitions.insert((TOPIC.into(), partition), state);
     }

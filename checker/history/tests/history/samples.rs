@@ -183,10 +183,7 @@ fn harness() -> Vec<Body> {
 }
 
 fn metadata() -> Vec<Body> {
-    let at = LogPlace {
-        log_offset: 11,
-        batch: 10,
-    };
+    let at = LogPlace::of(11, 10);
     let partition = PartitionState {
         key: key(),
         replicas: vec![0, 1, 2],
@@ -232,6 +229,53 @@ fn metadata() -> Vec<Body> {
             at,
         }),
         Body::TopicRemoved(TopicRemoved { id: key().id, at }),
+        Body::QuorumLeader(QuorumLeader {
+            leader: 100,
+            epoch: 3,
+            voters: vec![100, 101],
+            at,
+        }),
+        Body::Voters(Voters {
+            voters: vec![Voter {
+                node: 100,
+                directory: "zu4Zq".into(),
+                endpoints: vec!["CONTROLLER://10.0.0.1:9093".into()],
+            }],
+            at: LogPlace::after_gap(12),
+        }),
+        Body::MetadataGap(MetadataGap {
+            from: 5,
+            to: 12,
+            cause: GapCause::Snapshot,
+        }),
+        Body::MetadataGap(MetadataGap {
+            from: 5,
+            to: 12,
+            cause: GapCause::Hole,
+        }),
+        Body::MetadataDiverged(MetadataDiverged {
+            leader: 100,
+            quorum_epoch: 3,
+            trusted_offset: 12,
+            trusted_epoch: 2,
+            leader_offset: 8,
+            leader_epoch: 1,
+            from: 7,
+        }),
+        Body::MetadataUnread(MetadataUnread {
+            record_type: Some(5),
+            version: Some(9),
+            hides: true,
+            why: "it is newer".into(),
+            at,
+        }),
+        Body::MetadataUnread(MetadataUnread {
+            record_type: None,
+            version: None,
+            hides: false,
+            why: "it is no record".into(),
+            at,
+        }),
         Body::Quorum(QuorumState {
             leader: 100,
             epoch: 3,

@@ -1,6 +1,6 @@
 //! Fetch, for one partition, as a consumer (replica id −1, read_uncommitted, no session).
 
-use super::{ANY_VERSION, TopicRef, only};
+use super::{ANY_VERSION, NodeEndpoint, TopicRef, only};
 use crate::batch::{self, Batch};
 use crate::connection::Connection;
 use crate::error::{Cause, Error, SentBytes};
@@ -56,6 +56,8 @@ pub struct Fetched {
     pub diverging: Option<Diverging>,
     /// The snapshot to read instead, where the log no longer goes back so far.
     pub snapshot: Option<SnapshotId>,
+    /// Where leaders that the answer names listen (version 16 and later).
+    pub endpoints: Vec<NodeEndpoint>,
 }
 
 /// Who leads, by an answer of one that does not, or that refuses an epoch.
@@ -65,6 +67,13 @@ pub struct CurrentLeader {
     pub node: i32,
     /// Its epoch.
     pub epoch: i32,
+}
+
+impl CurrentLeader {
+    /// What an answer says; left out by a server, the epoch holds −1.
+    pub(super) fn told(node: i32, epoch: i32) -> Option<CurrentLeader> {
+        (epoch >= 0).then_some(CurrentLeader { node, epoch })
+    }
 }
 
 /// The largest epoch and its end up to which the leader's history may agree with the client's.
@@ -106,7 +115,13 @@ impl Connection {
             .and_then(|topic| only(topic.partitions))
             .filter(|found| found.partition_index == fetch.partition)
             .ok_or_else(|| self.lacks(CALL, &format!("{}-{}", fetch.topic.name, fetch.partition)))?;
-        fetched(partition).map_err(|why| self.failed(CALL, SentBytes::Yes, Cause::Malformed(why)))
+        let endpoints = answer.node_endpoints.into_iter().map(|node| NodeEndpoint {
+            node: node.node_id.0,
+            host: node.host.to_string(),
+            port: node.port,
+        });
+        fetched(partition, endpoints.collect())
+            .map_err(|why| self.failed(CALL, SentBytes::Yes, Cause::Malformed(why)))
     }
 }
 
@@ -136,7 +151,7 @@ fn request(fetch: &Fetch, version: i16) -> FetchRequest {
         .with_topics(vec![topic])
 }
 
-fn fetched(partition: PartitionData) -> Result<Fetched, String> {
+fn fetched(partition: PartitionData, endpoints: Vec<NodeEndpoint>) -> Result<Fetched, String> {
     let records: Bytes = partition.records.unwrap_or_default();
     let leader = partition.current_leader;
     let diverging = partition.diverging_epoch;
@@ -146,11 +161,8 @@ fn fetched(partition: PartitionData) -> Result<Fetched, String> {
         high_watermark: partition.high_watermark,
         log_start: partition.log_start_offset,
         batches: batch::decode_all(records)?,
+        current_leader: CurrentLeader::told(leader.leader_id.0, leader.leader_epoch),
         // Left out by a server, these hold −1.
-        current_leader: (leader.leader_epoch >= 0).then_some(CurrentLeader {
-            node: leader.leader_id.0,
-            epoch: leader.leader_epoch,
-        }),
         diverging: (diverging.end_offset >= 0).then_some(Diverging {
             epoch: diverging.epoch,
             end_offset: diverging.end_offset,
@@ -159,6 +171,7 @@ fn fetched(partition: PartitionData) -> Result<Fetched, String> {
             end_offset: snapshot.end_offset,
             epoch: snapshot.epoch,
         }),
+        endpoints,
     })
 }
 
@@ -172,6 +185,7 @@ impl Fetched {
             current_leader: None,
             diverging: None,
             snapshot: None,
+            endpoints: Vec::new(),
         }
     }
 }

@@ -6,18 +6,22 @@ mod describe_cluster;
 mod describe_quorum;
 mod describe_topic_partitions;
 mod fetch;
+mod fetch_snapshot;
 mod list_offsets;
 mod metadata;
 mod produce;
+mod raft_voters;
 
 pub use create_topic::{CreateTopic, Created, Layout};
 pub use describe_cluster::{ClusterDescription, DescribedBroker};
-pub use describe_quorum::{QuorumDescription, QuorumReplica};
+pub use describe_quorum::{QuorumDescription, QuorumNode, QuorumReplica};
 pub use describe_topic_partitions::{DescribedPartition, DescribedTopic};
 pub use fetch::{CurrentLeader, Diverging, Fetch, Fetched, SnapshotId};
+pub use fetch_snapshot::{FetchSnapshot, FetchedSnapshot};
 pub use list_offsets::{ListedOffset, OffsetQuestion};
 pub use metadata::{MetadataBroker, MetadataPartition, MetadataTopic, TopicMetadata};
 pub use produce::{Acks, Produce, Produced};
+pub use raft_voters::{AddVoter, RemoveVoter, VoterChanged};
 
 use crate::ids::TopicId;
 use kafka_protocol::messages::BrokerId;
@@ -48,6 +52,28 @@ impl TopicRef {
     fn topic_name(&self) -> TopicName {
         topic_name(&self.name)
     }
+}
+
+/// Where a node listens, as an answer names the leader's address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeEndpoint {
+    /// The node.
+    pub node: i32,
+    /// Its host.
+    pub host: String,
+    /// Its port.
+    pub port: i32,
+}
+
+/// A listener of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Listener {
+    /// The listener's name.
+    pub name: String,
+    /// Its host.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
 }
 
 fn topic_name(name: &str) -> TopicName {

@@ -232,7 +232,7 @@ impl Follower {
         }
         let records = match batch.content {
             Content::Records(records) => records,
-            Content::Control => Vec::new(),
+            Content::Control(_) => Vec::new(),
             Content::Corrupt(why) => {
                 // The bytes may have been hurt on their way: asked again, they come whole or stay in the view.
                 return Err(Trouble::Passing(format!(
@@ -243,10 +243,7 @@ impl Follower {
         };
         let mut seen: Vec<Body> = Vec::new();
         for (offset, value) in records.into_iter().filter(|(offset, _)| *offset >= self.applied) {
-            let place = history::LogPlace {
-                log_offset: offset,
-                batch: batch.base_offset,
-            };
+            let place = history::LogPlace::of(offset, batch.base_offset);
             let change = decode(&value.unwrap_or_default());
             let told = change.and_then(|change| self.image.apply(change, place));
             seen.extend(told.map_err(|why| ObserverError::Record { offset, why })?);

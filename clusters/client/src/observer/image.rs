@@ -221,7 +221,7 @@ mod tests {
     const ID: TopicId = TopicId::from_u128(5);
 
     fn at(log_offset: i64) -> LogPlace {
-        LogPlace { log_offset, batch: 0 }
+        LogPlace::of(log_offset, 0)
     }
 
     fn topic() -> Change {
