@@ -364,6 +364,23 @@ impl Cluster {
         Ok(self.ground.counters()?)
     }
 
+    /// Marks directed links, so that the first frame that each delivers from now on is noted; the instant of it, in
+    /// nanoseconds of the monotonic clock.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn mark(&self, pairs: &[(Port, Port)]) -> Result<u64, Error> {
+        Ok(self.ground.mark(pairs)?)
+    }
+
+    /// When each of these links delivered its first frame since it was marked; none where it has not.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn first_frames(&self, pairs: &[(Port, Port)]) -> Result<Vec<Option<u64>>, Error> {
+        Ok(self.ground.first_frames(pairs)?)
+    }
+
     /// The records that a power cut took from a node's disk, as the disk's ledger and the lost bytes tell.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use std::future::Future;
 
 pub mod crash;
 pub mod cut_network;
+pub mod pause;
 pub mod power_cut;
 mod ready;
 

@@ -91,6 +91,27 @@ impl Ground {
         }
     }
 
+    /// Marks directed links: from now on the first frame that each delivers is noted. The instant from which on.
+    pub fn mark(&self, pairs: &[(Port, Port)]) -> Result<u64, Error> {
+        match self.connection.ask(Request::Mark {
+            pairs: pairs.to_vec(),
+        })? {
+            Answer::Marked { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// When each of these links delivered its first frame since it was marked, in the order asked. None where it
+    /// has delivered none, or was never marked.
+    pub fn first_frames(&self, pairs: &[(Port, Port)]) -> Result<Vec<Option<u64>>, Error> {
+        match self.connection.ask(Request::FirstFrames {
+            pairs: pairs.to_vec(),
+        })? {
+            Answer::FirstFrames(at_ns) => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
     /// What went over each link that was ever used, or is cut.
     pub fn counters(&self) -> Result<Vec<LinkCount>, Error> {
         let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -46,6 +46,16 @@ pub enum ToWire {
         /// The port.
         from: u8,
     },
+    /// Forget the first frames of these links: the next one that each delivers is its first. Answered `Done`.
+    Mark {
+        /// The links.
+        pairs: Vec<(u8, u8)>,
+    },
+    /// When these links delivered their first frame since they were marked. Answered `FirstFrames`.
+    FirstFrames {
+        /// The links.
+        pairs: Vec<(u8, u8)>,
+    },
 }
 
 /// Wire to keeper: each an answer.
@@ -60,6 +70,11 @@ pub enum FromWire {
     Counters {
         /// By `to`, rising.
         links: Vec<LinkCounter>,
+    },
+    /// When each link delivered its first frame since it was marked.
+    FirstFrames {
+        /// In the order asked; none where there was none, or no mark.
+        at_ns: Vec<Option<u64>>,
     },
     /// It is not done.
     Failed {

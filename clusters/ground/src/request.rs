@@ -24,6 +24,8 @@ pub enum Request {
     PowerOff { nodes: Vec<i32>, fault: u64 },
     SetCut { pairs: Vec<(Port, Port)>, cut: bool },
     Counters { from: Port },
+    Mark { pairs: Vec<(Port, Port)> },
+    FirstFrames { pairs: Vec<(Port, Port)> },
     Namespaces { node: i32 },
     DiskStats { node: i32 },
 }
@@ -45,6 +47,8 @@ pub enum Answer {
     PowerCuts(Vec<PowerCut>),
     CutSet { at_ns: u64 },
     Counters(Vec<LinkCount>),
+    Marked { at_ns: u64 },
+    FirstFrames(Vec<Option<u64>>),
     Namespaces(Namespaces),
     DiskStats(DiskStats),
     Failed(Error),

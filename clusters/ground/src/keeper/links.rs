@@ -16,11 +16,23 @@ impl Keeper {
             if cut { "cutting" } else { "healing" },
             pairs.len()
         );
-        let numbers = pairs
-            .iter()
-            .map(|(from, to)| Ok((self.number(*from, &what)?, self.number(*to, &what)?)));
-        let pairs = numbers.collect::<Result<Vec<_>, Error>>()?;
+        let pairs = self.numbers(pairs, &what)?;
         self.wire_done(&what, &ToWire::SetCut { pairs, cut })
+    }
+
+    pub(super) fn mark(&mut self, pairs: &[(Port, Port)]) -> Result<u64, Error> {
+        let what = format!("marking {} links", pairs.len());
+        let pairs = self.numbers(pairs, &what)?;
+        self.wire_done(&what, &ToWire::Mark { pairs })
+    }
+
+    pub(super) fn first_frames(&mut self, pairs: &[(Port, Port)]) -> Result<Vec<Option<u64>>, Error> {
+        let what = format!("asking {} links for their first frames", pairs.len());
+        let pairs = self.numbers(pairs, &what)?;
+        match self.ask_wire(&ToWire::FirstFrames { pairs }) {
+            FromWire::FirstFrames { at_ns } => Ok(at_ns),
+            other => Err(wire_failed(what, other)),
+        }
     }
 
     pub(super) fn counters(&mut self, from: Port) -> Result<Vec<LinkCount>, Error> {
@@ -83,6 +95,13 @@ impl Keeper {
     /// a moment ago may still be letting go of its devices.
     pub(super) fn need_wire(&mut self) {
         self.ask_wire(&ToWire::Counters { from: CLIENTS });
+    }
+
+    fn numbers(&self, pairs: &[(Port, Port)], what: &str) -> Result<Vec<(u8, u8)>, Error> {
+        pairs
+            .iter()
+            .map(|(from, to)| Ok((self.number(*from, what)?, self.number(*to, what)?)))
+            .collect()
     }
 
     fn number(&self, port: Port, what: &str) -> Result<u8, Error> {

@@ -170,6 +170,8 @@ impl Keeper {
             Request::PowerOff { nodes, fault } => self.power_off(&nodes, fault).map(Answer::PowerCuts),
             Request::SetCut { pairs, cut } => self.set_cut(&pairs, cut).map(|at_ns| Answer::CutSet { at_ns }),
             Request::Counters { from } => self.counters(from).map(Answer::Counters),
+            Request::Mark { pairs } => self.mark(&pairs).map(|at_ns| Answer::Marked { at_ns }),
+            Request::FirstFrames { pairs } => self.first_frames(&pairs).map(Answer::FirstFrames),
             Request::Namespaces { node } => self.namespaces(node).map(Answer::Namespaces),
             Request::DiskStats { node } => self.disk_stats(node).map(Answer::DiskStats),
         }

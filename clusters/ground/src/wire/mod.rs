@@ -118,9 +118,7 @@ impl Wire {
                 ports.into_iter().for_each(|port| self.unplug(port));
             }
             ToWire::SetCut { pairs, cut } => {
-                pairs
-                    .iter()
-                    .try_for_each(|(from, to)| known(*from).and(known(*to)))?;
+                all_known(&pairs)?;
                 pairs
                     .into_iter()
                     .for_each(|(from, to)| self.switch.set_cut(from, to, cut));
@@ -129,6 +127,19 @@ impl Wire {
                 known(from)?;
                 return Ok(FromWire::Counters {
                     links: self.switch.counters(from),
+                });
+            }
+            ToWire::Mark { pairs } => {
+                all_known(&pairs)?;
+                pairs
+                    .into_iter()
+                    .for_each(|(from, to)| self.switch.mark(from, to));
+            }
+            ToWire::FirstFrames { pairs } => {
+                all_known(&pairs)?;
+                let first = pairs.into_iter().map(|(from, to)| self.switch.first(from, to));
+                return Ok(FromWire::FirstFrames {
+                    at_ns: first.collect(),
                 });
             }
         }
@@ -186,7 +197,9 @@ impl Wire {
                 continue;
             }
             match self.taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
-                Some(Ok(sent)) if sent == length => self.switch.delivered(from, to, length),
+                Some(Ok(sent)) if sent == length => {
+                    self.switch.delivered(from, to, length, sys::monotonic_ns)
+                }
                 _ => self.switch.refused(from, to),
             }
         }
@@ -200,6 +213,12 @@ fn put(tap: impl AsFd, frame: &[u8]) -> Result<usize, Errno> {
             other => return other,
         }
     }
+}
+
+fn all_known(pairs: &[(u8, u8)]) -> Result<(), String> {
+    pairs
+        .iter()
+        .try_for_each(|(from, to)| known(*from).and(known(*to)))
 }
 
 fn known(port: u8) -> Result<(), String> {
@@ -370,6 +389,41 @@ mod tests {
     }
 
     #[test]
+    fn the_first_frame_after_a_mark_is_timed_and_no_later_one() {
+        let bench = Bench::new(2);
+        let first = || match bench.ask(ToWire::FirstFrames {
+            pairs: vec![(0, 1), (1, 0)],
+        }) {
+            FromWire::FirstFrames { at_ns } => at_ns,
+            other => panic!("{other:?}"),
+        };
+        bench.send(0, 1, 1);
+        assert_eq!(bench.mark(1), 1);
+        assert_eq!(first(), [None, None], "nobody has marked the link");
+        let cut = |cut| ToWire::SetCut {
+            pairs: vec![(0, 1)],
+            cut,
+        };
+        bench.ask(cut(true));
+        let FromWire::Done { at_ns: marked } = bench.ask(ToWire::Mark { pairs: vec![(0, 1)] }) else {
+            panic!()
+        };
+        bench.send(0, 1, 2);
+        bench.await_count(0, 1, |link| link.dropped == 1);
+        assert_eq!(first(), [None, None], "what is dropped is not delivered");
+        bench.ask(cut(false));
+        bench.send(0, 1, 3);
+        assert_eq!(bench.mark(1), 3);
+        bench.await_count(0, 1, |link| link.passed == 2);
+        let at = first();
+        assert!(at[0].is_some_and(|at| at > marked) && at[1].is_none(), "{at:?}");
+        bench.send(0, 1, 4);
+        assert_eq!(bench.mark(1), 4);
+        bench.await_count(0, 1, |link| link.passed == 3);
+        assert_eq!(first(), at);
+    }
+
+    #[test]
     fn what_a_port_does_not_take_is_unasked_loss() {
         let bench = Bench::new(2);
         // Nobody reads: the socket that stands for a device fills.
@@ -395,6 +449,12 @@ mod tests {
             cut: true
         }));
         assert!(refused(ToWire::Counters { from: 255 }));
+        assert!(refused(ToWire::Mark {
+            pairs: vec![(0, PORTS)]
+        }));
+        assert!(refused(ToWire::FirstFrames {
+            pairs: vec![(PORTS, 0)]
+        }));
         assert_eq!(bench.counters(0), []);
     }
 }

@@ -29,6 +29,16 @@ struct Link {
     dropped_by_cut: u64,
     dropped_without_cable: u64,
     unasked: u64,
+    first: First,
+}
+
+/// When a link delivered its first frame since it was marked: an observation that changes no frame's fate.
+#[derive(Clone, Copy, Debug, Default)]
+enum First {
+    #[default]
+    NotAsked,
+    Awaited,
+    At(u64),
 }
 
 impl Link {
@@ -48,6 +58,7 @@ impl Link {
             dropped_by_cut,
             dropped_without_cable,
             unasked,
+            first: _,
         } = *self;
         !cut && passed + dropped_by_cut + dropped_without_cable + unasked == 0
     }
@@ -119,11 +130,27 @@ impl Switch {
         fate
     }
 
-    /// A frame that was to be delivered was.
-    pub fn delivered(&mut self, from: u8, to: u8, bytes: usize) {
+    /// A frame that was to be delivered was. The clock is asked only where somebody waits for the link's first one.
+    pub fn delivered(&mut self, from: u8, to: u8, bytes: usize, now: impl FnOnce() -> u64) {
         let link = self.link(from, to);
         link.passed += 1;
         link.bytes += bytes as u64;
+        if let First::Awaited = link.first {
+            link.first = First::At(now());
+        }
+    }
+
+    /// The next frame that a link delivers is its first.
+    pub fn mark(&mut self, from: u8, to: u8) {
+        self.link(from, to).first = First::Awaited;
+    }
+
+    /// When a link delivered its first frame since it was marked.
+    pub fn first(&mut self, from: u8, to: u8) -> Option<u64> {
+        match self.link(from, to).first {
+            First::At(at) => Some(at),
+            First::NotAsked | First::Awaited => None,
+        }
     }
 
     /// A frame that was to be delivered was not taken: a fault that nobody asked for.
@@ -226,8 +253,8 @@ mod tests {
     fn all_is_counted_by_directed_link() {
         let mut switch = with_ports(&[0, 1, 2]);
         assert_eq!(switch.counters(0), []);
-        switch.delivered(0, 1, 60);
-        switch.delivered(0, 1, 40);
+        switch.delivered(0, 1, 60, || 0);
+        switch.delivered(0, 1, 40, || 0);
         switch.refused(0, 1);
         switch.set_cut(0, 2, true);
         switch.decide(0, 2);
