@@ -88,14 +88,6 @@ pub struct Config {
     pub snapshot_interval: Option<Duration>,
     /// `message.max.bytes`.
     pub message_max_bytes: usize,
-    /// `metadata.log.segment.bytes`.
-    pub metadata_segment_bytes: u64,
-    /// `metadata.log.max.record.bytes.between.snapshots`.
-    pub snapshot_bytes: u64,
-    /// `metadata.log.max.snapshot.interval.ms`; none where it is 0.
-    pub snapshot_interval: Option<Duration>,
-    /// A bug of the quorum that is switched on. No property names it: a command line does.
-    pub bug: Option<raft::Bug>,
     /// `unclean.leader.election.enable`.
     pub unclean_leader_election: bool,
     /// The bug that `--bug` switched on. No property sets it: none is on unless the command line names it.
@@ -207,14 +199,6 @@ impl Reader<'_> {
             snapshot_interval: Some(self.time("metadata.log.max.snapshot.interval.ms"))
                 .filter(|interval| !interval.is_zero()),
             message_max_bytes: usize::try_from(self.int("message.max.bytes")).unwrap_or(usize::MAX),
-            metadata_segment_bytes: self.values.number("metadata.log.segment.bytes").unsigned_abs(),
-            snapshot_bytes: self
-                .values
-                .number("metadata.log.max.record.bytes.between.snapshots")
-                .unsigned_abs(),
-            snapshot_interval: Some(self.time("metadata.log.max.snapshot.interval.ms"))
-                .filter(|interval| !interval.is_zero()),
-            bug: None,
             unclean_leader_election: self.values.truth("unclean.leader.election.enable"),
             bug: None,
         })

@@ -211,27 +211,6 @@ pub const PROPERTIES: &[Property] = &[
         "The size at which the metadata log begins a new segment file.",
     ),
     row(
-        "metadata.log.max.record.bytes.between.snapshots",
-        Long,
-        Some("20971520"),
-        1,
-        "The bytes of committed metadata after which a node makes a snapshot of it.",
-    ),
-    row(
-        "metadata.log.max.snapshot.interval.ms",
-        Long,
-        Some("3600000"),
-        0,
-        "How long committed metadata may stand in no snapshot; 0 is for ever.",
-    ),
-    row(
-        "metadata.log.segment.bytes",
-        Int,
-        Some("8388608"),
-        1024,
-        "The size at which the metadata log begins a new segment file: segments are what is removed once snapshots hold them. Kafka's default, 1 GiB, would keep all of them.",
-    ),
-    row(
         "min.insync.replicas",
         Int,
         Some("1"),
