@@ -35,7 +35,7 @@ fn a_seed_is_a_run() {
 const SABOTAGED_SEEDS: u64 = 200;
 
 /// The rules that break when the environment breaks a promise of its own.
-fn broken_by(sabotage: Sabotage) -> BTreeSet<String> {
+fn broken_by(sabotage: Sabotage) -> BTreeSet<&'static str> {
     (0..SABOTAGED_SEEDS)
         .filter_map(|seed| {
             let settings = Settings {

@@ -60,6 +60,7 @@ impl ClusterSettings {
             timeouts,
             fetch_max: 64,
             sabotage: None,
+            bug: None,
         };
         Self {
             quorum,

@@ -28,7 +28,19 @@ impl<A: Application> World<A> {
             self.act(at, action, records)?;
         }
         self.grant_wishes(at)?;
+        self.check_leading(at)?;
         self.wake_later(at)
+    }
+
+    /// A leader only appends.
+    fn check_leading(&mut self, at: usize) -> Result<(), Violation> {
+        let node = &self.nodes[at];
+        match &node.raft {
+            Some(raft) if raft.role() == Role::Leader => {
+                self.checks.leads(at, raft.epoch(), node.disk.log())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks the application what it wishes until it wishes nothing.
@@ -119,21 +131,17 @@ impl<A: Application> World<A> {
     }
 
     fn persist(&mut self, at: usize, quorum: raft::QuorumState) -> Result<(), Violation> {
+        let key = self.key_of(at);
+        self.check_epoch(key, quorum.epoch)?;
         let node = &mut self.nodes[at];
-        if quorum.epoch < node.disk.quorum().epoch {
-            return Err(Violation::EpochMovedBack(format!(
-                "node {at} goes from {:?} to {quorum:?}",
-                node.disk.quorum()
-            )));
-        }
         if self.settings.sabotage != Some(Sabotage::ForgetQuorumState) {
             node.disk.persist(quorum);
         }
         // A vote for oneself counts from here on.
         match quorum.voted {
-            Some(raft::ReplicaKey { id: candidate, .. }) if candidate == node_id(at) => {
+            Some(candidate) if candidate == key => {
                 let durable = self.durable_quorum(at, quorum);
-                self.checks.voted(at, quorum.epoch, candidate, durable)
+                self.checks.voted(key, quorum.epoch, candidate, durable)
             }
             _ => Ok(()),
         }
@@ -150,18 +158,27 @@ impl<A: Application> World<A> {
     }
 
     fn check_standing(&mut self, at: usize, standing: raft::Standing) -> Result<(), Violation> {
-        let node = &mut self.nodes[at];
-        if standing.epoch < node.epoch && self.settings.sabotage != Some(Sabotage::ForgetQuorumState) {
-            return Err(Violation::EpochMovedBack(format!(
-                "node {at} goes from epoch {} to {}",
-                node.epoch, standing.epoch
-            )));
+        let key = self.key_of(at);
+        self.check_epoch(key, standing.epoch)?;
+        let log = self.nodes[at].disk.log();
+        match standing.role {
+            Role::Candidate => self.checks.vote_stands(key, standing.epoch, key),
+            Role::Leader => self.checks.elected(at, standing.epoch, log),
+            _ => Ok(()),
         }
-        node.epoch = standing.epoch;
-        if standing.role == Role::Leader {
-            self.checks.elected(at, standing.epoch, node.disk.log())?;
+    }
+
+    /// Under this sabotage the rules are to show what comes of the lie, not the lie.
+    fn check_epoch(&mut self, replica: raft::ReplicaKey, epoch: Epoch) -> Result<(), Violation> {
+        if self.settings.sabotage == Some(Sabotage::ForgetQuorumState) {
+            return Ok(());
         }
-        Ok(())
+        self.checks.in_epoch(replica, epoch)
+    }
+
+    fn key_of(&self, at: usize) -> raft::ReplicaKey {
+        let raft = self.nodes[at].raft.as_ref();
+        raft.map_or_else(|| raft::ReplicaKey::of(node_id(at)), |raft| raft.config().key())
     }
 
     fn write_leader_change(&mut self, at: usize, change: &LeaderChange) -> Result<(), Violation> {
@@ -259,7 +276,7 @@ impl<A: Application> World<A> {
         // Under this sabotage the rules are to show what comes of the lie, not the lie.
         if leads && self.settings.sabotage != Some(Sabotage::LieAboutSync) {
             let voters = self.nodes[..self.settings.voters].iter();
-            let logs = voters.map(|voter| voter.disk.durable_log());
+            let logs = voters.map(|voter| Some(voter.disk.durable_log()));
             self.checks.durable(at, high_watermark, logs)?;
         }
         for position in length(before)..length(high_watermark) {
@@ -307,7 +324,8 @@ impl<A: Application> World<A> {
                 voted: Some(vote.candidate),
             };
             let durable = self.durable_quorum(at, claimed);
-            self.checks.voted(at, vote.epoch, vote.candidate.id, durable)?;
+            let key = self.key_of(at);
+            self.checks.voted(key, vote.epoch, vote.candidate, durable)?;
         }
         let (response, records) = self.fill(at, response);
         self.post(Packet {

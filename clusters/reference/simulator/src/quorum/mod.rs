@@ -12,7 +12,7 @@ mod settings;
 mod world;
 
 pub use application::{Application, Post, Wish};
-pub use checks::{Checks, Violation};
+pub use checks::{Checks, LogView, NAMED, Violation};
 pub use disk::{Disk, Record};
 pub use ledger::{Ledger, simulate};
 pub use sabotage::Sabotage;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use raft::{Nanos, Timeouts};
+use raft::{Bug, Nanos, Timeouts};
 
 use super::Sabotage;
 use crate::Random;
@@ -27,6 +27,9 @@ pub struct Settings {
     pub fetch_max: usize,
     /// A promise of the environment to break.
     pub sabotage: Option<Sabotage>,
+    /// A bug of the machine's to switch on in every node. Then only the rules with a name in the
+    /// literature count (see [`super::Violation::is_named`]): a bug is to be caught by what it leads to.
+    pub bug: Option<Bug>,
 }
 
 /// How many times the longest way to an election (fetch time-out, then twice the election
@@ -55,6 +58,7 @@ impl Settings {
             timeouts,
             fetch_max: 8,
             sabotage: None,
+            bug: None,
         }
     }
 }

@@ -37,7 +37,6 @@ pub(super) struct Node<P> {
     tick_at: Option<Nanos>,
     /// This incarnation's high watermark.
     pub(super) high_watermark: Option<Offset>,
-    pub(super) epoch: raft::Epoch,
     /// The requests being answered.
     pub(super) asked: HashMap<RequestId, Asked>,
     pub(super) next_request: u64,
@@ -197,8 +196,11 @@ impl<A: Application> World<A> {
         }
         let voters: Vec<_> = (0..self.settings.voters).map(node_id).collect();
         let broken = |error: &dyn std::fmt::Display| Violation::Contract(error.to_string());
-        let config =
+        let mut config =
             Config::new(node_id(at), &voters, self.settings.timeouts).map_err(|error| broken(&error))?;
+        if let Some(bug) = self.settings.bug {
+            config = config.with_bug(bug);
+        }
         let disk = &self.nodes[at].disk;
         let seed = self.random.word();
         let (raft, actions) = Raft::start(self.now, config, disk.quorum(), disk.summary(), seed)
@@ -339,7 +341,6 @@ impl<P: Clone> Node<P> {
             incarnation: 0,
             tick_at: None,
             high_watermark: None,
-            epoch: 0,
             asked: HashMap::new(),
             next_request: 0,
         }
