@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Config, table};
 use crate::failure::Failure;
-use crate::{format, node};
+use crate::format::{self, Initial, Request};
+use crate::node;
 
 /// A node of the reference cluster.
 #[derive(Debug, Parser)]
@@ -50,12 +51,50 @@ struct FormatOptions {
     /// The cluster that the node belongs to
     #[arg(long, value_name = "ID")]
     cluster_id: String,
+    /// The id of the node's folder; drawn where none is named
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    directory_id: Option<String>,
+    /// Voters may change (KIP-853): this controller is the first, and alone
+    #[arg(long, group = "first voters")]
+    standalone: bool,
+    /// Voters may change: these are the first
+    #[arg(
+        long,
+        group = "first voters",
+        value_delimiter = ',',
+        value_name = "ID@HOST:PORT:DIRECTORY_ID,..."
+    )]
+    initial_controllers: Vec<String>,
+    /// Voters may change: this node joins a quorum that is there
+    #[arg(long, group = "first voters")]
+    no_initial_controllers: bool,
     /// The level of a feature that the cluster begins with; may be repeated
     #[arg(long = "feature", value_name = "NAME=LEVEL")]
     features: Vec<String>,
     /// Leave a folder that is formatted already as it is, instead of refusing it
     #[arg(long)]
     ignore_formatted: bool,
+}
+
+impl FormatOptions {
+    fn request(&self) -> Result<Request, Failure> {
+        let directory_id = self
+            .directory_id
+            .as_deref()
+            .map(|text| format::directory_id("--directory-id", text))
+            .transpose()?;
+        Ok(Request {
+            cluster_id: self.cluster_id.clone(),
+            directory_id,
+            levels: format::features(&self.features)?,
+            initial: Initial::of_options(
+                self.standalone,
+                &self.initial_controllers,
+                self.no_initial_controllers,
+            )?,
+            ignore_formatted: self.ignore_formatted,
+        })
+    }
 }
 
 /// Runs the command of the process's arguments, of which the first two are `ackall node`.
@@ -83,8 +122,7 @@ fn run(action: Action) -> Result<(), Failure> {
     match action {
         Action::Format(options) => {
             let config = Config::read(&options.config.config)?;
-            let features = format::features(&options.features)?;
-            format::format(&config, &options.cluster_id, &features, options.ignore_formatted)
+            format::format(&config, &options.request()?)
         }
         Action::Start(options) => node::start(Config::read(&options.config)?),
         Action::Properties { json } => {

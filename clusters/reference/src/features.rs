@@ -18,7 +18,16 @@ pub const METADATA_VERSION: &str = "metadata.version";
 /// Whether there are eligible leader replicas (KIP-966).
 pub const ELR_VERSION: &str = "eligible.leader.replicas.version";
 
-/// All of them.
+/// The version of the quorum's own protocol: 1 where voters may change (KIP-853). Not among
+/// [`SUPPORTED`]: no metadata record says its level, a control record does.
+pub const KRAFT_VERSION: Feature = Feature {
+    name: "kraft.version",
+    least: 0,
+    most: 1,
+    initial: 0,
+};
+
+/// Those whose levels stand in the metadata log.
 pub const SUPPORTED: &[Feature] = &[
     Feature {
         name: METADATA_VERSION,
@@ -33,8 +42,3 @@ pub const SUPPORTED: &[Feature] = &[
         initial: 1,
     },
 ];
-
-/// The feature of that name.
-pub fn find(name: &str) -> Option<&'static Feature> {
-    SUPPORTED.iter().find(|feature| feature.name == name)
-}

@@ -1,90 +1,77 @@
-//! `ackall node format`: a node's folder, made ready for its first start.
+//! `ackall node format`: a node's folder, made ready for its first start, as Kafka's storage tool does it.
 //!
-//! Two files: `meta.properties`, whose folder it is, and `bootstrap.checkpoint`, the feature levels that the
-//! first active controller writes into an empty metadata log. Both are durable when the command ends, the
-//! folder itself too.
+//! - `meta.properties`: whose folder it is, the folder's own id included.
+//! - `bootstrap.checkpoint`: the feature levels that the first active controller writes into an empty
+//!   metadata log.
+//! - Where the voters may change (KIP-853) and this node is one of the first:
+//!   `__cluster_metadata-0/00000000000000000000-0000000000.checkpoint`, the snapshot that names them.
+//!
+//! All of it is durable when the command ends, the folder itself too, and nothing that was there is written
+//! over: what a format that was interrupted left behind is told from a metadata log by being nothing else.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod bootstrap;
+mod files;
+mod initial;
+mod levels;
 
-use records::{FeatureLevel, Record};
 use storage::meta_properties::{self, MetaProperties};
-use storage::{BatchBuilder, Records, StorageError};
 use uuid::Uuid;
 
-use crate::clock::Clock;
-use crate::config::Config;
+pub use bootstrap::{BOOTSTRAP_FILE, read_bootstrap};
+pub use initial::{Initial, InitialController};
+pub use levels::{Levels, features};
+
+use crate::config::{Config, Role};
 use crate::failure::Failure;
-use crate::features;
 
-/// The name of the file with the initial records.
-pub const BOOTSTRAP_FILE: &str = "bootstrap.checkpoint";
+/// Ids below are not drawn for folders: Kafka keeps the first hundred for meanings of its own.
+const RESERVED_IDS: u128 = 100;
 
-/// Levels of features, by name.
-pub type Levels = BTreeMap<String, i16>;
+/// What to format a folder with.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The cluster.
+    pub cluster_id: String,
+    /// The folder's id; drawn where none is named, unless [`Initial::Named`] names it.
+    pub directory_id: Option<Uuid>,
+    /// The features, as [`features`] reads them.
+    pub levels: Levels,
+    /// Who the first voters are.
+    pub initial: Initial,
+    /// A folder that is formatted already is left as it is, instead of refused.
+    pub ignore_formatted: bool,
+}
 
-const FEATURE_FORM: &str =
-    "Write --feature NAME=LEVEL, for example --feature eligible.leader.replicas.version=1.";
-
-/// The levels a cluster begins with: those asked for, and the usual ones of the others.
-///
-/// # Errors
-/// When a feature is unknown, or a level is not supported.
-pub fn features(asked: &[String]) -> Result<Levels, Failure> {
-    let mut levels: Levels = features::SUPPORTED
-        .iter()
-        .map(|feature| (feature.name.to_owned(), feature.initial))
-        .collect();
-    for text in asked {
-        let what = format!("Cannot use --feature {text}.");
-        let (name, level) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::usage(&what, "It is not of the form NAME=LEVEL.", FEATURE_FORM))?;
-        let feature = features::find(name).ok_or_else(|| {
-            let known: Vec<&str> = features::SUPPORTED.iter().map(|feature| feature.name).collect();
-            Failure::usage(
-                &what,
-                format!("There is no feature '{name}'."),
-                format!("There are: {}.", known.join(", ")),
-            )
-        })?;
-        let level = level
-            .parse::<i16>()
-            .ok()
-            .filter(|level| (feature.least..=feature.most).contains(level))
-            .ok_or_else(|| {
-                let why = format!("Its levels are {} to {}.", feature.least, feature.most);
-                Failure::usage(&what, why, FEATURE_FORM)
-            })?;
-        levels.insert(name.to_owned(), level);
+impl Request {
+    /// Of a cluster, with these features, and nothing else said.
+    pub fn new(cluster_id: impl Into<String>, levels: Levels) -> Self {
+        Self {
+            cluster_id: cluster_id.into(),
+            directory_id: None,
+            levels,
+            initial: Initial::Unsaid,
+            ignore_formatted: false,
+        }
     }
-    Ok(levels)
 }
 
 /// Formats the folder of a node.
 ///
 /// # Errors
-/// When it is formatted already, unless `ignore_formatted`, or the disk refuses.
-pub fn format(
-    config: &Config,
-    cluster_id: &str,
-    levels: &Levels,
-    ignore_formatted: bool,
-) -> Result<(), Failure> {
+/// When the request contradicts itself or the configuration, the folder is formatted already, or the disk
+/// refuses.
+pub fn format(config: &Config, request: &Request) -> Result<(), Failure> {
     let folder = &config.log_dir;
-    let path = folder.join(meta_properties::FILE_NAME);
     let what = format!("Cannot format {}.", folder.display());
-    if cluster_id.is_empty() || cluster_id.contains(['\n', '\r']) {
-        return Err(Failure::usage(
-            what,
-            "The cluster's id is empty, or more than a line.",
-            "Name it with --cluster-id ID.",
-        ));
-    }
-    if path.exists() {
-        if ignore_formatted {
+    check_cluster_id(&what, &request.cluster_id)?;
+    let levels = request.levels.checked(&what, config.has_dynamic_quorum())?;
+    let voters = request.initial.voters(&what, config, request.directory_id)?;
+    let directory_id = match voters.own_directory.or(request.directory_id) {
+        Some(id) => check_directory_id(&what, id)?,
+        None => drawn_directory_id(),
+    };
+    if folder.join(meta_properties::FILE_NAME).exists() {
+        if request.ignore_formatted {
             return Ok(());
         }
         return Err(Failure::other(
@@ -93,7 +80,15 @@ pub fn format(
             "Use an empty folder, or --ignore-formatted to leave this one as it is.",
         ));
     }
-    write(folder, &path, config.node_id, cluster_id, levels).map_err(|error| {
+    let properties = MetaProperties {
+        cluster_id: request.cluster_id.clone(),
+        node_id: config.node_id,
+        directory_id,
+    };
+    // As in Kafka: a node that is none of the first voters hears of them from the leader.
+    let first_voters = voters.own_directory.and(voters.first);
+    files::check_empty(&what, folder)?;
+    files::write(folder, &properties, &levels, first_voters.as_ref()).map_err(|error| {
         Failure::other(
             what,
             error.to_string(),
@@ -102,96 +97,92 @@ pub fn format(
     })
 }
 
-fn write(
-    folder: &Path,
-    path: &Path,
-    node_id: i32,
-    cluster_id: &str,
-    levels: &Levels,
-) -> Result<(), StorageError> {
-    make_durable(folder)?;
-    write_bootstrap(&folder.join(BOOTSTRAP_FILE), levels)?;
-    // Last: it is what says that the folder is formatted.
-    let properties = MetaProperties {
-        cluster_id: cluster_id.to_owned(),
-        node_id,
-        directory_id: Uuid::new_v4(),
-    };
-    properties.write(path)
-}
-
-/// Makes the folder and whatever lies above it, and syncs each name that was made.
-fn make_durable(folder: &Path) -> Result<(), StorageError> {
-    let missing: Vec<PathBuf> = folder
-        .ancestors()
-        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
-        .map(Path::to_owned)
-        .collect();
-    fs::create_dir_all(folder).map_err(refused("make the folder", folder))?;
-    for made in missing {
-        let parent = match made.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        File::open(parent)
-            .and_then(|opened| opened.sync_all())
-            .map_err(refused("sync", parent))?;
+/// The file has one line for it, whose ends are trimmed when it is read.
+fn check_cluster_id(what: &str, id: &str) -> Result<(), Failure> {
+    if !id.is_empty() && id.trim() == id && !id.contains(['\n', '\r']) {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::usage(
+        what,
+        "The cluster's id is empty, more than a line, or has spaces around it.",
+        "Name it with --cluster-id ID.",
+    ))
 }
 
-fn refused(tried: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StorageError {
-    let path = path.to_owned();
-    move |source| StorageError::Io { tried, path, source }
-}
-
-/// One batch of metadata records, as a log has them.
-fn write_bootstrap(path: &Path, levels: &Levels) -> Result<(), StorageError> {
-    let invalid = |error: storage::BatchError| StorageError::Batch {
-        path: path.to_owned(),
-        source: error,
-    };
-    let mut batch = BatchBuilder::new(Clock::start().wall_ms());
-    for (name, level) in levels {
-        let record = Record::FeatureLevel(FeatureLevel {
-            name: name.clone(),
-            level: *level,
-        });
-        batch.push(None, Some(&record.encode()), &[]).map_err(invalid)?;
-    }
-    let bytes = batch.build(0, 0).map_err(invalid)?;
-    let mut file = File::create(path).map_err(refused("create", path))?;
-    file.write_all(&bytes)
-        .and_then(|()| file.sync_all())
-        .map_err(refused("write", path))
-}
-
-/// The feature levels in the bootstrap file of a formatted folder.
+/// The id of a folder, from the command line.
 ///
 /// # Errors
-/// When it cannot be read, or is not what [`format()`] wrote.
-pub fn read_bootstrap(folder: &Path) -> Result<Levels, Failure> {
-    let path = folder.join(BOOTSTRAP_FILE);
-    let failed = |why: String| {
-        Failure::other(
-            format!("Cannot read {}.", path.display()),
-            why,
-            "Restore the file, or format an empty folder.",
+/// When it is none.
+pub fn directory_id(option: &str, text: &str) -> Result<Uuid, Failure> {
+    let what = format!("Cannot use {option}: '{text}' as a folder's id.");
+    let id = storage::parse_uuid(text).ok_or_else(|| {
+        Failure::usage(
+            &what,
+            "It is not 16 bytes in URL-safe base64 without padding: 22 characters.",
+            "Leave it out, and one is drawn; or take it from a meta.properties (directory.id).",
         )
+    })?;
+    check_directory_id(&what, id)
+}
+
+fn check_directory_id(what: &str, id: Uuid) -> Result<Uuid, Failure> {
+    let why = if is_reserved(id) {
+        "Ids of folders begin at 100: those below have meanings of their own, as 'no folder'."
+    } else if looks_like_an_option(id) {
+        "A folder's id never begins with a dash: command lines would take it for an option."
+    } else {
+        return Ok(id);
     };
-    let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    let mut levels = Levels::new();
-    for record in Records::of(&bytes).map_err(|error| failed(error.to_string()))? {
-        let record = record.map_err(|error| failed(error.to_string()))?;
-        match Record::decode(record.value.unwrap_or_default()) {
-            Ok(Record::FeatureLevel(level)) => drop(levels.insert(level.name, level.level)),
-            Ok(other) => {
-                return Err(failed(format!(
-                    "It holds a record that does not belong there: {other:?}"
-                )));
-            }
-            Err(error) => return Err(failed(error.to_string())),
+    Err(Failure::usage(
+        what,
+        format!("The folder's id {}: {why}", storage::format_uuid(id)),
+        "Leave --directory-id out, and one is drawn.",
+    ))
+}
+
+fn is_reserved(id: Uuid) -> bool {
+    id.as_u128() < RESERVED_IDS
+}
+
+fn looks_like_an_option(id: Uuid) -> bool {
+    storage::format_uuid(id).starts_with('-')
+}
+
+fn drawn_directory_id() -> Uuid {
+    loop {
+        let id = Uuid::new_v4();
+        if !is_reserved(id) && !looks_like_an_option(id) {
+            return id;
         }
     }
-    Ok(levels)
+}
+
+/// Whether the role is one that votes.
+fn votes(config: &Config) -> bool {
+    config.role == Role::Controller
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawn_id_can_stand_on_any_command_line() {
+        for _ in 0..1000 {
+            let id = drawn_directory_id();
+            let text = storage::format_uuid(id);
+            assert_eq!(directory_id("--directory-id", &text).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn ids_that_are_none_are_refused() {
+        // Nobody; the metadata topic's; one that begins with a dash (62 << 2 in its first byte).
+        let dash = storage::format_uuid(Uuid::from_u128(62 << 122));
+        assert!(dash.starts_with('-'));
+        for bad in ["", "x", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", &dash] {
+            let refused = directory_id("--directory-id", bad).unwrap_err().to_string();
+            assert_eq!(refused.lines().count(), 3, "{refused}");
+        }
+    }
 }

@@ -394,7 +394,8 @@ mod tests {
             );
             Config::parse("it", &text)
         };
-        let found = controller("controller.quorum.bootstrap.servers=127.0.0.1:1,[::1]:2,127.0.0.1:1").unwrap();
+        let found =
+            controller("controller.quorum.bootstrap.servers=127.0.0.1:1,[::1]:2,127.0.0.1:1").unwrap();
         assert!(found.has_dynamic_quorum());
         let ports: Vec<_> = found.bootstrap_servers.iter().map(|server| server.port).collect();
         assert_eq!(ports, [1, 2]);

@@ -83,7 +83,8 @@ impl Cluster {
         let features: Vec<String> = features.iter().map(|text| text.to_string()).collect();
         let levels = format::features(&features).unwrap();
         for id in cluster.ids() {
-            format::format(&cluster.config(id), "night", &levels, false).unwrap();
+            let request = format::Request::new("night", levels.clone());
+            format::format(&cluster.config(id), &request).unwrap();
             cluster.start_node(id);
         }
         cluster
