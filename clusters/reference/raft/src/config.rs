@@ -45,6 +45,7 @@ pub struct Config {
     fixed_voters: VoterSet,
     bootstrap: Vec<NodeId>,
     timeouts: Timeouts,
+    may_vote: bool,
     bug: Option<Bug>,
 }
 
@@ -85,13 +86,33 @@ impl Config {
             return Err(ConfigError::NegativeId(negative));
         }
         timeouts_work(&timeouts)?;
+        let may_vote = fixed.is_empty() || fixed.iter().any(|voter| voter.key.id == own.key.id);
         Ok(Self {
             own,
             fixed_voters: VoterSet::new(fixed).map_err(ConfigError::VoterTwice)?,
             bootstrap,
             timeouts,
+            may_vote,
             bug: None,
         })
+    }
+
+    /// The same, of a node that will never vote (a broker): it need not sync before it fetches.
+    #[must_use]
+    pub fn never_votes(mut self) -> Self {
+        self.may_vote = false;
+        self
+    }
+
+    /// Whether this node votes, or may be let vote: what it fetches for may count (KIP-853), so it
+    /// syncs before it fetches on.
+    pub fn may_vote(&self) -> bool {
+        self.may_vote
+    }
+
+    /// Whether the log says who votes (`kraft.version` 1).
+    pub fn is_dynamic(&self) -> bool {
+        self.fixed_voters.is_empty()
     }
 
     /// The same, with a bug.

@@ -33,7 +33,9 @@
 //!    what is left of a batch is cut off (a controller's batch may not be applied by half).
 //! 5. A response reaches the machine only in the incarnation that sent the call.
 //! 6. Hand in [`Event::Tick`] at [`Raft::next_deadline`] or soon after it. Early ticks do nothing.
-//! 7. After [`Action::Fatal`] the machine is dead: it ignores whatever follows.
+//! 7. [`Action::InstallSnapshot`] is answered by an event soon; meanwhile the node neither fetches
+//!    nor stands for election. Installed means: the snapshot is on disk, then the log is emptied.
+//! 8. After [`Action::Fatal`] the machine is dead: it ignores whatever follows.
 //!
 //! # Invariants
 //!
@@ -45,9 +47,15 @@
 //!   moves only once a record of the leader's own epoch is covered.
 //! * The high watermark of an incarnation never moves back, and nothing below it is truncated.
 //!
+//! * Voters are fixed, or named by the log (KIP-853): a set is in force from its record on, until
+//!   the record is truncated; one change at a time, and none before the leader has committed a
+//!   record of its own epoch.
+//! * A snapshot (KIP-630) ends at a batch's end, and holds only what is committed.
+//!
 //! # What is not here
 //!
-//! Voters are static (`controller.quorum.voters`), and there are no snapshots: a log begins at 0.
+//! The upgrade of a quorum from fixed voters to named ones (`kraft.version` 0 to 1) while it runs,
+//! and voters that add themselves (KIP-1186).
 
 mod bug;
 mod config;

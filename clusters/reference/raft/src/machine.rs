@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::voters::VoterHistory;
 use crate::{
     Action, Body, Config, Epoch, Event, Fatal, Nanos, NodeId, Offset, QuorumState, Refusal, ReplicaKey,
-    Request, RequestId, Response, VoterSet,
+    Request, RequestId, Response, SnapshotId, VoterSet,
 };
 
 mod calls;
@@ -18,13 +18,15 @@ mod following;
 mod leading;
 mod parked;
 mod sending;
+mod snapshots;
 mod state;
 mod transitions;
+mod voter_changes;
 mod voting;
 
 use calls::Calls;
 use parked::Parked;
-use state::{Following, State};
+use state::State;
 pub use state::{ReplicaProgress, Role, Standing};
 
 /// One node's part in one quorum. See the crate's head.
@@ -35,6 +37,8 @@ pub struct Raft {
     state: State,
     log: Log,
     high_watermark: Option<Offset>,
+    /// The snapshot that the driver is putting in the place of the log.
+    installing: Option<SnapshotId>,
     voters: VoterHistory,
     calls: Calls,
     parked: Vec<Parked>,
@@ -61,17 +65,11 @@ impl Raft {
             return Err(StartError::NegativeEpoch(quorum.epoch));
         }
         let voters = VoterHistory::new(config.fixed_voters().clone(), log.voters.clone());
-        let me = config.id();
-        let peers = voters
-            .latest()
-            .keys()
-            .map(|key| key.id)
-            .filter(move |id| *id != me);
-        let peers: Vec<NodeId> = peers.collect();
         let log = Log::new(log).map_err(StartError::Log)?;
         let mut raft = Self {
-            calls: Calls::new(peers),
+            calls: Calls::new(),
             voters,
+            installing: None,
             config,
             quorum,
             state: State::Unattached { election_at: None },
@@ -82,6 +80,10 @@ impl Raft {
             actions: Vec::new(),
             dead: false,
         };
+        // What a snapshot holds is committed (KIP-630).
+        if let Some(snapshot) = raft.log.snapshot() {
+            raft.commit(snapshot.end_offset);
+        }
         raft.resume(now);
         let actions = raft.settle(now);
         Ok((raft, actions))
@@ -99,14 +101,17 @@ impl Raft {
             Event::CallFailed { to, call } => {
                 if self.calls.close(to, call) {
                     self.back_off(now, to);
+                    self.miss_leader(now, to);
                 }
             }
             Event::Synced(ticket) => {
                 if self.log.mark_synced(ticket) {
-                    self.advance_high_watermark();
+                    self.advance_high_watermark(now);
                 }
             }
-            Event::SnapshotTaken { .. } | Event::SnapshotInstalled { .. } | Event::SnapshotRefused(_) => {}
+            Event::SnapshotTaken { snapshot, log_start } => self.on_snapshot_taken(snapshot, log_start),
+            Event::SnapshotInstalled { snapshot, voters } => self.on_installed(now, snapshot, voters),
+            Event::SnapshotRefused(snapshot) => self.on_snapshot_refused(now, snapshot),
             Event::Resign => self.resign(now),
         }
         self.settle(now)
@@ -139,6 +144,7 @@ impl Raft {
         self.calls.give_up_overdue(now);
         while !self.dead && self.expire(now) {}
         if !self.dead {
+            self.give_up_changes(now);
             self.answer_parked(now);
             self.send_what_is_due(now);
         }
@@ -154,10 +160,16 @@ impl Raft {
                 Ok(()) => return,
                 Err(refusal) => Err(refusal),
             },
-            Request::FetchSnapshot(_) => Err(Refusal::SnapshotNotFound),
-            Request::AddVoter(_) | Request::RemoveVoter(_) | Request::UpdateVoter(_) => {
-                Err(Refusal::UnsupportedVersion)
-            }
+            Request::FetchSnapshot(fetch) => self.on_fetch_snapshot(now, fetch),
+            Request::AddVoter(add) => match self.on_add_voter(now, id, add) {
+                Ok(()) => return,
+                Err(refusal) => Err(refusal),
+            },
+            Request::RemoveVoter(remove) => match self.on_remove_voter(now, id, remove) {
+                Ok(()) => return,
+                Err(refusal) => Err(refusal),
+            },
+            Request::UpdateVoter(update) => self.on_update_voter(now, update),
         };
         self.reply(id, body.unwrap_or_else(Body::Refused));
     }
@@ -185,8 +197,16 @@ impl Raft {
                 }
             }
             Body::Fetch(answer) => self.on_fetched(now, from, answer),
-            Body::FetchSnapshot(_) | Body::VotersChanged => {}
-            Body::Refused(_) => self.back_off(now, from),
+            Body::FetchSnapshot(slice) => self.on_snapshot_slice(now, from, slice),
+            Body::VotersChanged => {}
+            Body::Refused(refusal) => {
+                self.back_off(now, from);
+                match refusal {
+                    Refusal::SnapshotNotFound | Refusal::PositionOutOfRange => self.abandon_download(),
+                    Refusal::NotLeaderOrFollower => self.miss_leader(now, from),
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -249,10 +269,10 @@ impl Raft {
         Standing {
             epoch: self.quorum.epoch,
             role: self.role(),
-            leader: match self.state {
-                State::Resigned(_) => None,
-                _ => self.quorum.leader,
-            },
+            leader: self.quorum.leader.filter(|leader| {
+                let leads = matches!(self.state, State::Leader(_));
+                *leader != self.config.id() || leads
+            }),
         }
     }
 
@@ -264,6 +284,11 @@ impl Raft {
     /// All records below are known to be committed. None until something is known.
     pub fn high_watermark(&self) -> Option<Offset> {
         self.high_watermark
+    }
+
+    /// Where the log starts: what is below is in a snapshot.
+    pub fn log_start_offset(&self) -> Offset {
+        self.log.start()
     }
 
     /// The log's end, synced or not: where the next append goes.
@@ -296,8 +321,9 @@ impl Raft {
         };
         let mut own = ReplicaProgress::new(self.config.key());
         own.end_offset = Some(self.log.synced());
+        let own = self.is_voter().then_some(own);
         let others = leader.followers.iter().map(|voter| voter.progress);
-        std::iter::once(own).chain(others).collect()
+        own.into_iter().chain(others).collect()
     }
 
     /// The progress of observers that fetched of late; none when not leading.

@@ -33,6 +33,15 @@ impl ReplicaKey {
     pub fn of(id: NodeId) -> Self {
         Self { id, directory: None }
     }
+
+    /// Whether both may be the same replica: a folder that is not known may be any.
+    pub fn may_be(self, other: Self) -> bool {
+        let same_folder = match (self.directory, other.directory) {
+            (Some(one), Some(another)) => one == another,
+            _ => true,
+        };
+        self.id == other.id && same_folder
+    }
 }
 
 impl fmt::Display for ReplicaKey {

@@ -161,6 +161,12 @@ impl VoterHistory {
         self.changes.last()
     }
 
+    /// The set that a record before `end` put in force.
+    pub(crate) fn before(&self, end: Offset) -> Option<&VoterSet> {
+        let named = self.changes.iter().rev().find(|at| at.offset < end);
+        named.map(|at| &at.voters)
+    }
+
     pub(crate) fn append(&mut self, at: VotersAt) {
         self.changes.push(at);
     }

@@ -20,6 +20,15 @@ struct InFlight {
 }
 
 impl Slot {
+    fn idle(peer: NodeId) -> Self {
+        Self {
+            peer,
+            in_flight: None,
+            not_before: 0,
+            answered: false,
+        }
+    }
+
     /// When the next request may leave; none while one is in flight.
     pub(super) fn free_at(&self) -> Option<Nanos> {
         match self.in_flight {
@@ -41,17 +50,21 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(peers: Vec<NodeId>) -> Self {
-        let slots = peers
-            .into_iter()
-            .map(|peer| Slot {
-                peer,
-                in_flight: None,
-                not_before: 0,
-                answered: false,
-            })
-            .collect();
-        Self { slots, next: 0 }
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// These are the peers from now on; what is known of the talk with those that stay is kept.
+    pub(super) fn set_peers(&mut self, peers: &[NodeId]) {
+        self.slots.retain(|slot| peers.contains(&slot.peer));
+        for peer in peers {
+            if self.slot(*peer).is_none() {
+                self.slots.push(Slot::idle(*peer));
+            }
+        }
     }
 
     pub(super) fn slots(&self) -> &[Slot] {
@@ -69,9 +82,7 @@ impl Calls {
     /// A new state has new things to say: what was asked before is nobody's business any more.
     pub(super) fn clear(&mut self) {
         for slot in &mut self.slots {
-            slot.in_flight = None;
-            slot.not_before = 0;
-            slot.answered = false;
+            *slot = Slot::idle(slot.peer);
         }
     }
 

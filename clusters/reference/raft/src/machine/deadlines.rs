@@ -15,6 +15,7 @@ impl Raft {
         [
             self.state_deadline(),
             self.parked_deadline(),
+            self.change_deadline(),
             self.calls.next_overdue(),
             of_talk,
         ]
@@ -29,9 +30,7 @@ impl Raft {
             return false;
         }
         match &self.state {
-            State::Unattached { .. } | State::Follower(_) | State::Candidate(_) => {
-                self.become_prospective(now);
-            }
+            State::Unattached { .. } | State::Follower(_) | State::Candidate(_) => self.call_election(now),
             State::Prospective(_) => self.give_up_prospects(now),
             State::Leader(_) => self.resign(now),
             State::Resigned(_) => self.move_on(now),
@@ -41,6 +40,8 @@ impl Raft {
 
     fn state_deadline(&self) -> Option<Nanos> {
         match &self.state {
+            // The log is about to be replaced: nobody stands with it.
+            State::Unattached { .. } | State::Follower(_) if self.installing.is_some() => None,
             State::Unattached { election_at } => *election_at,
             State::Prospective(election) | State::Candidate(election) => Some(election.deadline),
             State::Leader(_) => self.check_quorum_deadline(),
@@ -62,7 +63,7 @@ impl Raft {
                 })
                 .min(),
             State::Prospective(_) | State::Candidate(_) | State::Resigned(_) => slots
-                .filter(|slot| !slot.answered)
+                .filter(|slot| !slot.answered && self.voter_set().contains_id(slot.peer))
                 .filter_map(Slot::free_at)
                 .min(),
             _ if self.calls.any_in_flight() || !self.may_fetch() => None,

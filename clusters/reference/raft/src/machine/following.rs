@@ -1,10 +1,10 @@
 //! Following: the leader's announcements, and what a Fetch brings.
 
+use super::Raft;
 use super::state::State;
-use super::{Following, Raft};
 use crate::config::nanos;
 use crate::{
-    Action, Batch, BeginQuorumEpoch, Body, EndQuorumEpoch, EpochEnd, Fatal, FetchAnswer, Fetched, Nanos,
+    Action, Batch, BeginQuorumEpoch, Body, Bug, EndQuorumEpoch, EpochEnd, Fatal, FetchAnswer, Fetched, Nanos,
     NodeId, Offset, ReadRange, Refusal, ReplicaKey,
 };
 
@@ -42,7 +42,8 @@ impl Raft {
         if epoch < self.quorum.epoch {
             return Err(Refusal::FencedLeaderEpoch);
         }
-        if !self.voter_set().contains_id(leader) {
+        // Voters that the log names may be behind the leader's (KIP-853).
+        if !self.config.is_dynamic() && !self.voter_set().contains_id(leader) {
             return Err(Refusal::InconsistentVoterSet);
         }
         if leader == self.config.id() {
@@ -78,32 +79,47 @@ impl Raft {
     pub(super) fn on_fetched(&mut self, now: Nanos, from: NodeId, answer: FetchAnswer<Vec<Batch>>) {
         let deadline = self.fetch_timer(now);
         match &mut self.state {
-            State::Follower(Following {
-                leader,
-                deadline: due,
-                fetched,
-            }) if *leader == from => {
-                *due = deadline;
-                *fetched = true;
+            State::Follower(following) if following.leader == from => {
+                following.deadline = deadline;
+                following.fetched = true;
             }
             _ => return self.back_off(now, from),
         }
         match answer.fetched {
             Fetched::Diverging(end) => self.truncate_for(now, from, end),
-            Fetched::Snapshot(_) => self.back_off(now, from),
+            Fetched::Snapshot(snapshot) => self.begin_download(now, from, snapshot),
             Fetched::Records(batches) => {
-                self.append_fetched(now, from, &batches);
-                if let Some(high_watermark) = answer.high_watermark {
+                self.append_fetched(now, from, batches);
+                if self.config.has(Bug::UncommittedApplied) {
+                    self.commit_up_to(Offset::MAX);
+                } else if let Some(high_watermark) = answer.high_watermark {
                     self.commit_up_to(high_watermark);
                 }
             }
         }
     }
 
+    /// An observer whose leader is gone, or leads no more, looks around at once; a voter waits its
+    /// time out, lest it disturb the others.
+    pub(super) fn miss_leader(&mut self, now: Nanos, peer: NodeId) {
+        let votes = self.is_voter();
+        if let State::Follower(following) = &mut self.state
+            && following.leader == peer
+            && !votes
+        {
+            following.deadline = following.deadline.min(now);
+        }
+    }
+
     fn truncate_for(&mut self, now: Nanos, leader: NodeId, leaders: EpochEnd) {
+        if self.config.has(Bug::DivergenceNotTruncated) {
+            return self.keep_divergence();
+        }
         let end_offset = self.log.cut_for(leaders);
         match self.high_watermark {
-            Some(high_watermark) if end_offset < high_watermark => {
+            Some(high_watermark)
+                if end_offset < high_watermark && !self.config.has(Bug::UncommittedApplied) =>
+            {
                 self.die(Fatal::TruncationBelowHighWatermark {
                     leader,
                     epoch: self.quorum.epoch,
@@ -115,23 +131,41 @@ impl Raft {
             _ if end_offset >= self.log.end() => self.back_off(now, leader),
             _ => {
                 self.log.truncate(end_offset);
+                self.voters.truncate(end_offset);
                 self.actions.push(Action::Truncate { end_offset });
+                self.note_voters_changed(now);
             }
         }
     }
 
-    fn append_fetched(&mut self, now: Nanos, leader: NodeId, batches: &[Batch]) {
-        let fitting = self.log.fitting(batches, self.quorum.epoch);
-        for batch in &batches[..fitting] {
+    fn keep_divergence(&mut self) {
+        if let State::Follower(following) = &mut self.state {
+            following.ignores_divergence = true;
+        }
+    }
+
+    fn append_fetched(&mut self, now: Nanos, leader: NodeId, batches: Vec<Batch>) {
+        let fitting = self.log.fitting(&batches, self.quorum.epoch);
+        let all_fit = fitting == batches.len();
+        let mut voters_changed = false;
+        for batch in batches.into_iter().take(fitting) {
             self.log.append(batch.epoch, batch.end_offset);
+            if let Some(voters) = batch.voters {
+                // In force as soon as appended (KIP-853 "Voter changes").
+                self.voters.append(voters);
+                voters_changed = true;
+            }
         }
         if fitting > 0 {
             self.actions.push(Action::AppendFetched { batches: fitting });
-            if self.is_voter() {
+            if self.config.may_vote() {
                 self.actions.push(Action::Sync(self.log.ticket()));
             }
         }
-        if fitting < batches.len() {
+        if voters_changed {
+            self.note_voters_changed(now);
+        }
+        if !all_fit {
             self.back_off(now, leader);
         }
     }
@@ -144,8 +178,10 @@ impl Raft {
         }
     }
 
-    /// Whether what a Fetch would claim to have is on disk. Observers claim nothing.
+    /// Whether what a Fetch would claim to have is on disk. Who never votes claims nothing; who may
+    /// be let vote does, since the leader may count a Fetch sent before it heard of that.
     pub(super) fn may_fetch(&self) -> bool {
-        !self.is_voter() || self.log.synced() == self.log.end()
+        let claims = self.config.may_vote() && !self.config.has(Bug::AckBeforeSync);
+        self.installing.is_none() && (!claims || self.log.synced() == self.log.end())
     }
 }

@@ -3,8 +3,9 @@
 use super::state::{FollowingVoter, State};
 use super::{Parked, Raft, ReplicaProgress, leader_only};
 use crate::config::nanos;
+use crate::log::Place;
 use crate::{
-    Action, Body, FetchAnswer, FetchRequest, Fetched, Nanos, Offset, Refusal, ReplicaKey, RequestId,
+    Action, Body, Bug, FetchAnswer, FetchRequest, Fetched, Nanos, Offset, Refusal, ReplicaKey, RequestId,
 };
 
 /// An observer that has not fetched for this long is no longer shown. Kafka's figure.
@@ -36,31 +37,42 @@ impl Raft {
             self.note_contact(now, replica);
             self.unpark(replica);
         }
-        let parts = request
-            .last_fetched_epoch
-            .and_then(|epoch| self.log.divergence(request.fetch_offset, epoch));
-        if let Some(end) = parts {
-            self.reply_fetch(id, Fetched::Diverging(end));
-            return Ok(());
-        }
-        if request.fetch_offset > self.log.end() {
-            return Err(Refusal::OffsetOutOfRange);
+        match self
+            .log
+            .place_of(request.fetch_offset, request.last_fetched_epoch)
+        {
+            Place::Records => {}
+            Place::Diverging(end) => {
+                self.reply_fetch(id, Fetched::Diverging(end));
+                return Ok(());
+            }
+            Place::Snapshot(snapshot) => {
+                self.reply_fetch(id, Fetched::Snapshot(snapshot));
+                return Ok(());
+            }
+            Place::OutOfRange => return Err(Refusal::OffsetOutOfRange),
         }
         if let Some(replica) = request.replica {
             self.note_progress(now, replica, request.fetch_offset);
-            self.advance_high_watermark();
+            self.advance_high_watermark(now);
         }
+        // The leader may have been voted out by what it just committed.
+        leader_only(self.role())?;
         self.park(Parked::new(now, id, &request));
         Ok(())
     }
 
-    fn check_fetch(&self, request: &FetchRequest) -> Result<(), Refusal> {
-        match request.epoch {
-            Some(epoch) if epoch < self.quorum.epoch => return Err(Refusal::FencedLeaderEpoch),
-            Some(epoch) if epoch > self.quorum.epoch => return Err(Refusal::UnknownLeaderEpoch),
-            _ => {}
+    /// Whether a request that names this epoch is for this leadership.
+    pub(super) fn check_epoch(&self, epoch: Option<crate::Epoch>) -> Result<(), Refusal> {
+        match epoch {
+            Some(epoch) if epoch < self.quorum.epoch => Err(Refusal::FencedLeaderEpoch),
+            Some(epoch) if epoch > self.quorum.epoch => Err(Refusal::UnknownLeaderEpoch),
+            _ => leader_only(self.role()),
         }
-        leader_only(self.role())?;
+    }
+
+    fn check_fetch(&self, request: &FetchRequest) -> Result<(), Refusal> {
+        self.check_epoch(request.epoch)?;
         // A replica's offset counts towards commits, so it must say what its log ends with.
         let unproven =
             request.replica.is_some() && (request.epoch.is_none() || request.last_fetched_epoch.is_none());
@@ -85,7 +97,7 @@ impl Raft {
     }
 
     /// The epoch is right, so the voter follows, wherever its log ends.
-    fn note_contact(&mut self, now: Nanos, replica: ReplicaKey) {
+    pub(super) fn note_contact(&mut self, now: Nanos, replica: ReplicaKey) {
         if let State::Leader(leader) = &mut self.state {
             for voter in &mut leader.followers {
                 if voter.progress.is_of(replica) {
@@ -125,9 +137,11 @@ impl Raft {
 
     /// Commits what a majority has, once that covers a record of this epoch: what an earlier
     /// leader's records have reached says nothing until a record of one's own is on top of them.
-    pub(super) fn advance_high_watermark(&mut self) {
+    pub(super) fn advance_high_watermark(&mut self, now: Nanos) {
         let majority = self.voter_set().majority();
-        let own = self.log.synced();
+        // A leader that is being voted out does not count itself (KIP-853).
+        let own = self.is_voter().then_some(self.log.synced());
+        let unproven = self.config.has(Bug::CommitWithoutOwnEpoch);
         let State::Leader(leader) = &mut self.state else {
             return;
         };
@@ -135,13 +149,17 @@ impl Raft {
             .followers
             .iter()
             .map(|voter| voter.progress.end_offset.unwrap_or(-1))
-            .chain([own])
+            .chain(own)
             .collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
-        let reached = ends[majority - 1];
-        if reached > leader.epoch_start && leader.high_watermark.is_none_or(|old| reached > old) {
+        let Some(&reached) = ends.get(majority - 1) else {
+            return;
+        };
+        let covers_own_epoch = reached > leader.epoch_start || unproven && reached > 0;
+        if covers_own_epoch && leader.high_watermark.is_none_or(|old| reached > old) {
             leader.high_watermark = Some(reached);
             self.commit(reached);
+            self.settle_voter_changes(now, reached);
         }
     }
 
@@ -157,7 +175,10 @@ impl Raft {
         let State::Leader(leader) = &self.state else {
             return None;
         };
-        let needed = self.voter_set().majority() - 1;
+        if self.config.has(Bug::NoCheckQuorum) {
+            return None;
+        }
+        let needed = self.voter_set().majority() - usize::from(self.is_voter());
         let mut contacts: Vec<Nanos> = leader.followers.iter().map(|voter| voter.contact).collect();
         contacts.sort_unstable_by(|one, other| other.cmp(one));
         let oldest_needed = contacts.get(needed.checked_sub(1)?)?;

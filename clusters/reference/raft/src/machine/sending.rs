@@ -42,13 +42,22 @@ impl Raft {
             replica: Some(self.config.key()),
             epoch: Some(self.quorum.epoch),
             fetch_offset: self.log.end(),
-            last_fetched_epoch: Some(self.log.last_epoch()),
+            last_fetched_epoch: Some(self.claimed_epoch()),
             high_watermark: self.high_watermark,
             max_wait,
         })
     }
 
-    /// Asks any voter, by way of a Fetch: who is not the leader says who is.
+    /// The epoch of this log's last record.
+    fn claimed_epoch(&self) -> crate::Epoch {
+        match &self.state {
+            State::Follower(following) if following.ignores_divergence => self.quorum.epoch,
+            _ => self.log.last_epoch(),
+        }
+    }
+
+    /// Asks any voter, by way of a Fetch: who is not the leader says who is. While none is known,
+    /// the bootstrap servers are asked (KIP-853).
     fn look_for_leader(&mut self, now: Nanos) {
         if self.calls.any_in_flight() || !self.may_fetch() {
             return;
@@ -65,8 +74,11 @@ impl Raft {
         }
         let free = self.calls.slot(leader).is_some_and(|slot| slot.is_free(now));
         if free && !self.calls.any_in_flight() && self.may_fetch() {
-            let max_wait = nanos(self.config.timeouts().fetch_max_wait);
-            self.send(now, leader, self.fetch_request(max_wait));
+            let request = self
+                .download_request()
+                .or_else(|| self.update_request(now))
+                .unwrap_or_else(|| self.fetch_request(nanos(self.config.timeouts().fetch_max_wait)));
+            self.send(now, leader, request);
         }
     }
 
@@ -84,6 +96,7 @@ impl Raft {
             .iter()
             .filter(|slot| !slot.answered && slot.is_free(now))
             .map(|slot| slot.peer)
+            .filter(|peer| self.voter_set().contains_id(*peer))
             .collect();
         for peer in due {
             self.send(now, peer, request.clone());

@@ -1,6 +1,6 @@
 //! What each role remembers besides the quorum state and the log.
 
-use crate::{Epoch, Nanos, NodeId, Offset, ReplicaKey};
+use crate::{Epoch, Nanos, NodeId, Offset, ReplicaKey, RequestId, SnapshotId};
 
 /// The states of KRaft.
 #[derive(Debug, Clone)]
@@ -35,6 +35,19 @@ pub(super) struct Following {
     pub(super) deadline: Nanos,
     /// Whether a Fetch from this leader has succeeded, and the leader has not resigned since.
     pub(super) fetched: bool,
+    /// The snapshot that is being fetched from it.
+    pub(super) download: Option<Download>,
+    /// When the leader is to be told (again) where this voter is, if the log says otherwise.
+    pub(super) update_at: Nanos,
+    /// A bug's memory: the leader said that the logs part, and nothing was cut.
+    pub(super) ignores_divergence: bool,
+}
+
+/// A snapshot on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Download {
+    pub(super) snapshot: SnapshotId,
+    pub(super) position: u64,
 }
 
 /// After leading.
@@ -53,6 +66,17 @@ pub(super) struct Leadership {
     pub(super) high_watermark: Option<Offset>,
     pub(super) followers: Vec<FollowingVoter>,
     pub(super) observers: Vec<ReplicaProgress>,
+    /// Changes of voters that are not committed yet; one at a time (KIP-853).
+    pub(super) changes: Vec<VoterChange>,
+}
+
+/// A change of voters on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VoterChange {
+    /// The VotersRecord's offset.
+    pub(super) offset: Offset,
+    /// Who waits to hear of it, and until when.
+    pub(super) waiting: Option<(RequestId, Nanos)>,
 }
 
 /// A leader's view of another voter.

@@ -4,10 +4,11 @@
 use super::Raft;
 use super::state::{Election, Following, Leadership, Resignation, State};
 use crate::config::nanos;
-use crate::{Action, Epoch, Fatal, LeaderChange, Nanos, NodeId, QuorumState, ReplicaKey};
+use crate::{Action, Bug, Epoch, Fatal, LeaderChange, Nanos, NodeId, QuorumState, ReplicaKey, VotersAt};
 
 impl Raft {
-    /// Picks up where the last incarnation left off.
+    /// Picks up where the last incarnation left off: a vote stands, and an epoch that was led once
+    /// is never led again (KIP-595 "Leader election and restarts").
     pub(super) fn resume(&mut self, now: Nanos) {
         let me = self.config.id();
         if self.quorum.epoch < self.log.last_epoch() {
@@ -15,16 +16,21 @@ impl Raft {
         }
         match self.quorum {
             QuorumState { leader, .. } if leader == Some(me) && self.is_voter() => {
+                if self.config.has(Bug::LeaderResumesEpoch) {
+                    return self.become_leader(now, vec![self.config.key()]);
+                }
                 self.become_resigned(now, Vec::new());
             }
             QuorumState {
                 epoch,
                 leader: Some(leader),
                 ..
-            } if leader != me && self.voter_set().contains_id(leader) => {
+            } if leader != me && self.may_lead(leader) => {
                 self.become_follower(now, epoch, leader);
             }
-            QuorumState { voted, .. } if voted.is_some_and(|key| key.id == me) && self.is_voter() => {
+            QuorumState { voted, .. }
+                if voted.is_some_and(|key| key.may_be(self.config.key())) && self.is_voter() =>
+            {
                 // The vote stands, so its answer may as well be sought.
                 self.stand(now);
             }
@@ -32,9 +38,16 @@ impl Raft {
         }
     }
 
-    /// Takes in what someone knows of epochs and leaders.
+    /// Whether that node's claim to lead is to be believed. Where the log names the voters, this
+    /// node's log may be behind the one that let it vote (KIP-853).
+    fn may_lead(&self, node: NodeId) -> bool {
+        self.config.is_dynamic() && node.0 >= 0 || self.voter_set().contains_id(node)
+    }
+
+    /// Takes in what someone knows of epochs and leaders. "A node that sees a higher epoch than its
+    /// own always steps down to follower and adopts that epoch."
     pub(super) fn learn(&mut self, now: Nanos, epoch: Epoch, leader: Option<NodeId>) {
-        let leader = leader.filter(|node| *node != self.config.id() && self.voter_set().contains_id(*node));
+        let leader = leader.filter(|node| *node != self.config.id() && self.may_lead(*node));
         match leader {
             Some(leader) if epoch > self.quorum.epoch => self.become_follower(now, epoch, leader),
             None if epoch > self.quorum.epoch => self.become_unattached(now, epoch),
@@ -58,8 +71,21 @@ impl Raft {
             leader,
             deadline: self.fetch_timer(now),
             fetched: false,
+            download: None,
+            update_at: now,
+            ignores_divergence: false,
         };
         self.enter(quorum, State::Follower(following));
+    }
+
+    /// The leader is missed: a pre-vote (KIP-996) comes before the election, so that who was cut off
+    /// does not raise the epoch under a leader that others hear.
+    pub(super) fn call_election(&mut self, now: Nanos) {
+        if self.config.has(Bug::NoPreVote) {
+            self.become_candidate(now);
+        } else {
+            self.become_prospective(now);
+        }
     }
 
     /// Asks whether an election could be won, and calls one at once where nobody need be asked.
@@ -74,8 +100,13 @@ impl Raft {
     /// The poll is lost: back to the last known leader, or to knowing none.
     pub(super) fn give_up_prospects(&mut self, now: Nanos) {
         let QuorumState { epoch, leader, .. } = self.quorum;
-        match leader.filter(|node| self.voter_set().contains_id(*node)) {
+        match leader.filter(|node| *node != self.config.id() && self.may_lead(*node)) {
             Some(leader) => self.become_follower(now, epoch, leader),
+            None if self.config.has(Bug::VotedKeyDropped) => {
+                self.quorum.voted = None;
+                self.actions.push(Action::Persist(self.quorum));
+                self.become_unattached(now, epoch);
+            }
             None => self.become_unattached(now, epoch),
         }
     }
@@ -107,25 +138,45 @@ impl Raft {
     }
 
     pub(super) fn become_leader(&mut self, now: Nanos, granting_voters: Vec<ReplicaKey>) {
-        let (me, epoch) = (self.config.id(), self.quorum.epoch);
+        let epoch = self.quorum.epoch;
         let leadership = Leadership {
             epoch_start: self.log.end(),
             high_watermark: None,
             followers: self.followers_from(now),
             observers: Vec::new(),
+            changes: Vec::new(),
         };
         let mut quorum = self.quorum;
-        quorum.leader = Some(me);
+        quorum.leader = Some(self.config.id());
         self.enter(quorum, State::Leader(leadership));
+        self.append_leader_change(epoch, granting_voters);
+    }
+
+    /// The first record of an epoch. Where the voters are known from formatting only, the log is
+    /// made to name them, in the same batch (KIP-853 "Bootstrapping").
+    fn append_leader_change(&mut self, epoch: Epoch, granting_voters: Vec<ReplicaKey>) {
         let base_offset = self.log.end();
-        self.log.append(epoch, base_offset + 1);
+        let unnamed = self.voters.latest_change().filter(|at| at.offset < 0);
+        let voter_set = unnamed.map(|at| at.voters.clone());
+        let end_offset = match &voter_set {
+            Some(voters) => {
+                let offset = base_offset + 2;
+                self.voters.append(VotersAt {
+                    offset,
+                    voters: voters.clone(),
+                });
+                offset + 1
+            }
+            None => base_offset + 1,
+        };
+        self.log.append(epoch, end_offset);
         self.actions.push(Action::AppendLeaderChange(LeaderChange {
             base_offset,
             epoch,
-            leader: me,
+            leader: self.config.id(),
             voters: self.voter_set().keys().collect(),
             granting_voters,
-            voter_set: None,
+            voter_set,
         }));
         self.actions.push(Action::Sync(self.log.ticket()));
     }
@@ -149,8 +200,12 @@ impl Raft {
         self.enter(self.quorum, State::Resigned(resignation));
     }
 
-    /// After resigning: the next epoch, without a leader as yet.
+    /// After resigning: the next epoch, without a leader as yet. Who does not vote any more leaves
+    /// raising the epoch to those who do.
     pub(super) fn move_on(&mut self, now: Nanos) {
+        if !self.is_voter() {
+            return self.become_unattached(now, self.quorum.epoch);
+        }
         match self.quorum.epoch.checked_add(1) {
             Some(epoch) => self.become_unattached(now, epoch),
             None => self.die(Fatal::EpochsExhausted),
@@ -174,10 +229,40 @@ impl Raft {
             self.quorum = quorum;
             self.actions.push(Action::Persist(quorum));
         }
+        self.abandon_download();
+        self.refuse_changes();
         self.state = state;
         self.calls.clear();
+        self.note_peers();
         self.actions.push(Action::Standing(self.standing()));
         self.refuse_parked();
+    }
+
+    /// Whom there is to talk to: the voters, the leader, and, where the log names the voters, the
+    /// bootstrap servers.
+    fn note_peers(&mut self) {
+        let me = self.config.id();
+        let mut peers: Vec<NodeId> = self.peers().map(|key| key.id).collect();
+        let others = self.config.bootstrap().iter().copied();
+        for node in others.chain(self.quorum.leader) {
+            if node != me && !peers.contains(&node) {
+                peers.push(node);
+            }
+        }
+        self.calls.set_peers(&peers);
+    }
+
+    /// The voters in force are others than before: whoever counts on them learns of it.
+    pub(super) fn note_voters_changed(&mut self, now: Nanos) {
+        self.note_peers();
+        let votes = self.is_voter();
+        let timer = self.election_timer(now);
+        if let State::Unattached { election_at } = &mut self.state
+            && votes != election_at.is_some()
+        {
+            *election_at = votes.then_some(timer);
+        }
+        self.recount_followers(now);
     }
 
     fn poll(&mut self, now: Nanos) -> Election {

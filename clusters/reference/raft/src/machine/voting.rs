@@ -2,11 +2,15 @@
 
 use super::Raft;
 use super::state::State;
-use crate::{Action, Body, Nanos, NodeId, ReadRange, Refusal, VoteRequest};
+use crate::{Action, Body, Bug, Nanos, NodeId, ReadRange, Refusal, VoteRequest};
 
 impl Raft {
     pub(super) fn on_vote(&mut self, now: Nanos, request: VoteRequest) -> Result<Body<ReadRange>, Refusal> {
-        if !self.is_voter() || !self.voter_set().contains(request.candidate) {
+        // Where the log names the voters, the candidate's may be newer than this node's, so that its
+        // log alone decides (KIP-853 "Vote").
+        let fixed = !self.config.is_dynamic();
+        let stranger = fixed && !(self.is_voter() && self.voter_set().contains(request.candidate));
+        if stranger || !self.config.may_vote() {
             return Err(Refusal::InconsistentVoterSet);
         }
         let sane = if request.pre_vote {
@@ -32,7 +36,8 @@ impl Raft {
     }
 
     fn is_up_to_date(&self, request: &VoteRequest) -> bool {
-        (request.last_epoch, request.last_offset) >= (self.log.last_epoch(), self.log.end())
+        self.config.has(Bug::UpToDateCheckSkipped)
+            || (request.last_epoch, request.last_offset) >= (self.log.last_epoch(), self.log.end())
     }
 
     /// A pre-vote binds nobody. Who hears from a leader sees no need for an election.
@@ -52,13 +57,15 @@ impl Raft {
             return false;
         }
         if let Some(voted) = self.quorum.voted {
-            return voted == request.candidate;
+            return voted.may_be(request.candidate);
         }
         if self.quorum.leader.is_some() || !self.is_up_to_date(request) {
             return false;
         }
         self.quorum.voted = Some(request.candidate);
-        self.actions.push(Action::Persist(self.quorum));
+        if !self.config.has(Bug::VoteNotPersisted) {
+            self.actions.push(Action::Persist(self.quorum));
+        }
         self.become_unattached(now, self.quorum.epoch);
         true
     }
