@@ -1,4 +1,4 @@
-//! The command line: `ackall node format | start | properties`.
+//! The command line: `ackall node format | start | properties | bugs`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::{Config, table};
 use crate::failure::Failure;
 use crate::format::{self, Initial, Request};
-use crate::node;
+use crate::{names, node};
 
 /// A node of the reference cluster.
 #[derive(Debug, Parser)]
@@ -28,10 +28,16 @@ enum Action {
     /// Prepares a node's folder for its first start
     Format(FormatOptions),
     /// Runs a node until it is told to stop (SIGTERM, SIGINT)
-    Start(ConfigOption),
+    Start(StartOptions),
     /// Lists the properties that a configuration may have
     Properties {
         /// As JSON: an array of {name, type, default, doc}
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists the bugs that `start --bug` can switch on
+    Bugs {
+        /// As JSON: an array of names
         #[arg(long)]
         json: bool,
     },
@@ -42,6 +48,40 @@ struct ConfigOption {
     /// The node's configuration
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct StartOptions {
+    #[command(flatten)]
+    config: ConfigOption,
+    /// Break the node on purpose, for a harness to notice; `ackall node bugs` lists the names
+    #[arg(long, value_name = "NAME")]
+    bug: Option<String>,
+}
+
+impl StartOptions {
+    fn config(&self) -> Result<Config, Failure> {
+        let config = Config::read(&self.config.config)?;
+        let bug = self.bug.as_deref().map(bug_named).transpose()?;
+        Ok(Config { bug, ..config })
+    }
+}
+
+fn bug_names() -> impl Iterator<Item = &'static str> {
+    raft::Bug::ALL.into_iter().map(|(_, name)| name)
+}
+
+fn bug_named(name: &str) -> Result<raft::Bug, Failure> {
+    name.parse().map_err(|_| {
+        Failure::usage(
+            format!("Cannot switch on the bug '{name}'."),
+            "There is none of that name.",
+            format!(
+                "The nearest are {}. `ackall node bugs` lists all.",
+                names::nearest(name, bug_names()).join(", ")
+            ),
+        )
+    })
 }
 
 #[derive(Debug, Args)]
@@ -124,9 +164,13 @@ fn run(action: Action) -> Result<(), Failure> {
             let config = Config::read(&options.config.config)?;
             format::format(&config, &options.request()?)
         }
-        Action::Start(options) => node::start(Config::read(&options.config)?),
+        Action::Start(options) => node::start(options.config()?),
         Action::Properties { json } => {
             properties(json);
+            Ok(())
+        }
+        Action::Bugs { json } => {
+            bugs(json);
             Ok(())
         }
     }
@@ -152,6 +196,16 @@ fn properties(json: bool) {
     }
 }
 
+fn bugs(json: bool) {
+    let names: Vec<&str> = bug_names().collect();
+    if json {
+        // Serialising names cannot fail.
+        println!("{}", serde_json::to_string_pretty(&names).unwrap_or_default());
+    } else {
+        println!("{}", names.join("\n"));
+    }
+}
+
 /// clap's words, in three lines.
 fn misuse(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
@@ -162,4 +216,52 @@ fn misuse(error: &clap::Error) -> Failure {
         .trim_start_matches("error: ")
         .to_owned();
     Failure::usage("Cannot run `ackall node`.", why, "See `ackall node --help`.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Command::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bug_is_on_only_where_it_was_named() {
+        let folder = std::env::temp_dir().join(format!("ackall-command-{}.properties", std::process::id()));
+        let text = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:1\n\
+                    listeners=CONTROLLER://127.0.0.1:1\nlog.dirs=/d\n";
+        std::fs::write(&folder, text).unwrap();
+        let start = |words: &[&str]| {
+            let config = folder.display().to_string();
+            let words = [&["node", "start", "--config", &config], words].concat();
+            match Command::try_parse_from(words).unwrap().action {
+                Action::Start(options) => options.config(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(start(&[]).unwrap().bug, None);
+        for (bug, name) in raft::Bug::ALL {
+            assert_eq!(start(&["--bug", name]).unwrap().bug, Some(bug));
+        }
+        let refused = start(&["--bug", "quorum-no-prevote"]).unwrap_err().to_string();
+        assert!(
+            refused.contains("The nearest are quorum-no-pre-vote, "),
+            "{refused}"
+        );
+        assert_eq!(refused.lines().count(), 3, "{refused}");
+        std::fs::remove_file(&folder).unwrap();
+    }
+
+    #[test]
+    fn only_one_way_to_begin_a_quorum_can_be_named() {
+        let format = ["node", "format", "--config", "c", "--cluster-id", "c"];
+        let parse = |words: &[&str]| Command::try_parse_from([&format[..], words].concat());
+        let list = ["--initial-controllers", "1@h:1:A,2@h:2:B"];
+        assert!(parse(&list).is_ok() && parse(&["--standalone"]).is_ok());
+        assert!(parse(&[&list[..], &["--standalone"]].concat()).is_err());
+        assert!(parse(&["--no-initial-controllers", "--standalone"]).is_err());
+    }
 }

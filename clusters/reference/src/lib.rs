@@ -26,6 +26,7 @@ mod diary;
 mod failure;
 mod features;
 pub mod format;
+mod names;
 mod net;
 pub mod node;
 mod quorum;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::api::Catalogue;
 use crate::config::{Config, Role};
-use crate::diary::info;
+use crate::diary::{info, warning};
 use crate::failure::Failure;
 use crate::net::server::{self, Incoming};
 use crate::{broker, controller_node};
@@ -83,6 +83,9 @@ pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Fail
         "node {} of cluster {} starts as {:?}",
         config.node_id, home.cluster_id, config.role
     );
+    if let Some(bug) = config.bug {
+        warning!("BUG {bug} IS SWITCHED ON: this node is broken on purpose");
+    }
     match config.role {
         Role::Controller => controller_node::run(config, home, stop).await,
         Role::Broker => broker::run(config, home, stop).await,

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::names;
+
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -269,27 +271,8 @@ pub fn find(name: &str) -> Option<&'static Property> {
 
 /// The known name that is nearest to an unknown one.
 pub fn nearest(name: &str) -> &'static str {
-    PROPERTIES
-        .iter()
-        .map(|property| property.name)
-        .min_by_key(|known| distance(known, name))
-        .unwrap_or_default()
-}
-
-/// The edits that make one name another (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    let known = PROPERTIES.iter().map(|property| property.name);
+    names::nearest(name, known).first().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
