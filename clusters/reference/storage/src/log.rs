@@ -10,6 +10,11 @@
 //! cache from the batches; and syncs, since what it read may never have reached the disk. An epoch that
 //! had no record is forgotten, as in Kafka.
 //!
+//! Removal is ordered: whatever removes several segments makes each removal durable before the next, from
+//! the first on when the start moves up, from the last on when all go. So a crash, or a loss of power,
+//! between two of them leaves no gap, and the log opens to the same start as if all had gone, given that
+//! start (or the snapshot that took their place: [`Log::open_after`]).
+//!
 //! Invariants: there is always at least one segment, the last one takes the appends; each segment begins
 //! at the offset where the one before it ends; `start_offset <= end_offset`.
 
@@ -24,6 +29,7 @@ use crate::epochs::{self, LeaderEpochs};
 use crate::error::{Result, StorageError};
 use crate::record::Records;
 use crate::segment::{Cursor, Segment};
+use crate::snapshot::SnapshotId;
 use crate::window::Window;
 
 /// How a log is laid out.
@@ -74,6 +80,8 @@ pub struct Log {
     segments: Vec<Segment>,
     epochs: LeaderEpochs,
     start_offset: i64,
+    /// The epoch of the record before the start, where it is known.
+    preceding_epoch: Option<i32>,
     synced_offset: i64,
     /// Whether names in the folder have changed since the last sync.
     folder_dirty: bool,
@@ -96,6 +104,7 @@ impl Log {
             segments: Vec::new(),
             epochs: LeaderEpochs::default(),
             start_offset: start_offset.max(0),
+            preceding_epoch: None,
             synced_offset: 0,
             folder_dirty: true,
             offline: None,
@@ -108,10 +117,75 @@ impl Log {
         Ok((log, recovery))
     }
 
+    /// Opens the metadata log in `folder`, which goes on where the newest snapshot ends: it begins there, or
+    /// at 0 without one. A log that does not lead up to the snapshot, since it ends below it or holds other
+    /// epochs than the quorum committed, is replaced by an empty one at the snapshot's end.
+    ///
+    /// # Errors
+    /// When records between the snapshot and the log's first are missing, or the disk refuses.
+    pub fn open_after(
+        folder: &Path,
+        config: LogConfig,
+        snapshot: Option<SnapshotId>,
+    ) -> Result<(Self, Recovery)> {
+        let snapshot_end = snapshot.map_or(0, |id| id.end_offset);
+        let (mut log, mut recovery) = Self::open(folder, config, snapshot_end)?;
+        if log.start_offset != snapshot_end {
+            return Err(StorageError::Hole {
+                path: log.folder,
+                start: log.start_offset,
+                snapshot_end,
+            });
+        }
+        let Some(id) = snapshot else {
+            return Ok((log, recovery));
+        };
+        // Epochs never decrease, so what follows the snapshot has its epoch or a later one, and what the
+        // snapshot stands for ends in its epoch (the log matching property).
+        let diverges = log.preceding_epoch.is_some_and(|epoch| epoch != id.epoch)
+            || log.epochs.latest().is_some_and(|epoch| epoch < id.epoch);
+        if diverges && id.end_offset > 0 {
+            recovery.reason.get_or_insert_with(|| {
+                format!("{} does not lead up to the snapshot {id}", log.folder.display())
+            });
+            recovery.cut_bytes += log.size();
+            recovery.removed_segments += log.segments.len();
+            log.reset_to(id.end_offset)?;
+        }
+        log.follow(id);
+        Ok((log, recovery))
+    }
+
+    /// Notes the snapshot at whose end the log begins.
+    fn follow(&mut self, id: SnapshotId) {
+        // Before offset 0 there is no record, whatever the bootstrap snapshot's epoch is.
+        self.preceding_epoch = (id.end_offset > 0).then_some(id.epoch);
+    }
+
+    /// Removes the segments that lie wholly below the start, unread: none of it can be asked for, and
+    /// damage or a gap there must not cost what lies above. Returns the other segments' files.
+    fn remove_files_below_start(&mut self) -> Result<Vec<(i64, PathBuf)>> {
+        let mut files = self.segment_files()?;
+        let below = files
+            .iter()
+            .skip(1)
+            .take_while(|(next, _)| *next <= self.start_offset);
+        let rest = files.split_off(below.count());
+        if !files.is_empty() {
+            // What says that they may go, a snapshot or a checkpoint, may have been named only just now.
+            atomic::sync_folder(&self.folder)?;
+        }
+        for (base_offset, path) in files {
+            Segment::open(path, base_offset)?.remove()?;
+            atomic::sync_folder(&self.folder)?;
+        }
+        Ok(rest)
+    }
+
     fn recover(&mut self) -> Result<Recovery> {
         let mut recovery = Recovery::default();
         let mut cursor = None;
-        for (base_offset, path) in self.segment_files()? {
+        for (base_offset, path) in self.remove_files_below_start()? {
             // The first segment begins wherever it says, any other where the one before it ended.
             let cursor = cursor.get_or_insert(Cursor {
                 next_offset: base_offset,
@@ -153,6 +227,7 @@ impl Log {
             self.replace_segments(self.start_offset)?;
         }
         self.start_offset = self.start_offset.max(self.segments[0].base_offset());
+        self.preceding_epoch = self.epochs.epoch_at(self.start_offset - 1);
         self.epochs.truncate_from_start(self.start_offset);
         if !matches!(LeaderEpochs::read(&self.epochs_path()), Ok(Some(stored)) if stored == self.epochs) {
             self.epochs.write(&self.epochs_path())?;
@@ -193,6 +268,35 @@ impl Log {
     /// The leader-epoch cache; its `end_offset_for` wants [`Log::end_offset`].
     pub fn epochs(&self) -> &LeaderEpochs {
         &self.epochs
+    }
+
+    /// The epoch of the last record, also where that is one that a snapshot took the place of.
+    pub fn last_epoch(&self) -> Option<i32> {
+        self.epochs.latest().or(self.preceding_epoch)
+    }
+
+    /// The epoch of the record before `offset`: what a snapshot that ends there is named with. `None` below
+    /// the start, beyond the end, and where nothing is known of it.
+    pub fn epoch_before(&self, offset: i64) -> Option<i32> {
+        if offset == self.start_offset {
+            return self.preceding_epoch;
+        }
+        (self.start_offset..=self.end_offset())
+            .contains(&offset)
+            .then(|| self.epochs.epoch_at(offset - 1))
+            .flatten()
+    }
+
+    /// Whether a batch begins at `offset`, or the log ends there: a snapshot may end only at such a place.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn is_batch_boundary(&self, offset: i64) -> Result<bool> {
+        if !(self.start_offset..=self.end_offset()).contains(&offset) {
+            return Ok(false);
+        }
+        let found = self.segments[self.segment_of(offset)].find(offset)?;
+        Ok(found.is_none_or(|found| found.header.base_offset == offset))
     }
 
     /// The folder.
@@ -411,7 +515,9 @@ impl Log {
         let anything_goes = self.start_offset < self.end_offset() || offset < self.start_offset;
         if boundary <= self.start_offset && anything_goes {
             // Nothing that can be read is left.
+            let preceding_epoch = self.preceding_epoch.filter(|_| offset >= self.start_offset);
             self.reset_to(offset.min(self.start_offset).max(0))?;
+            self.preceding_epoch = preceding_epoch;
             return Ok(self.end_offset());
         }
         let truncated = self.truncate_segments(offset);
@@ -439,8 +545,19 @@ impl Log {
         Ok(())
     }
 
+    /// Removes everything, and starts afresh where a snapshot that was installed ends, synced. The snapshot
+    /// must be there for good by now.
+    ///
+    /// # Errors
+    /// When the disk refuses; the log is then offline.
+    pub fn reset_after(&mut self, snapshot: SnapshotId) -> Result<()> {
+        self.reset_to(snapshot.end_offset)?;
+        self.follow(snapshot);
+        Ok(())
+    }
+
     /// Removes everything, and starts afresh at `offset`, synced: for a follower whose log lies wholly
-    /// outside the leader's, or after a snapshot.
+    /// outside the leader's.
     ///
     /// # Errors
     /// When the disk refuses; the log is then offline.
@@ -448,6 +565,7 @@ impl Log {
         self.check_online()?;
         let replaced = self.replace_segments(offset);
         self.take_offline_if(replaced)?;
+        self.preceding_epoch = None;
         self.start_offset = offset;
         self.synced_offset = offset;
         self.epochs = LeaderEpochs::default();
@@ -459,13 +577,15 @@ impl Log {
         self.folder_dirty = true;
         while let Some(segment) = self.segments.pop() {
             segment.remove()?;
+            atomic::sync_folder(&self.folder)?;
         }
         self.segments.push(Segment::create(&self.folder, offset)?);
         Ok(())
     }
 
-    /// Moves the start up to `offset`, and removes segments that lie wholly below it. Lower than the
-    /// start, it does nothing. The caller keeps the log-start checkpoint, and writes it first.
+    /// Moves the start up to `offset`, and removes segments that lie wholly below it; the epoch that covers
+    /// it is kept. Lower than the start, it does nothing. The caller keeps the log-start checkpoint, or the
+    /// snapshot that ends there, and makes that durable first.
     ///
     /// # Errors
     /// When `offset` lies beyond the end, or the disk refuses; the log is then offline.
@@ -475,8 +595,10 @@ impl Log {
             return Ok(());
         }
         self.check_range(offset)?;
+        let preceding_epoch = self.epoch_before(offset);
         let removed = self.remove_segments_below(offset);
         self.take_offline_if(removed)?;
+        self.preceding_epoch = preceding_epoch;
         self.start_offset = offset;
         let changed = self.epochs.truncate_from_start(offset);
         self.write_epochs(changed)
@@ -485,8 +607,8 @@ impl Log {
     fn remove_segments_below(&mut self, offset: i64) -> Result<()> {
         // From the first on, so that a crash between leaves no gap. The last one stays.
         while self.segments.len() > 1 && self.segments[0].end_offset() <= offset {
-            self.folder_dirty = true;
             self.segments.remove(0).remove()?;
+            atomic::sync_folder(&self.folder)?;
         }
         Ok(())
     }

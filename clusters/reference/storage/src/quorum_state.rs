@@ -222,7 +222,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::{Folder, after_power_cuts, folder_of};
 
     const V0: &str = r#"{"clusterId":"","leaderId":-1,"leaderEpoch":4,"votedId":2,"appliedOffset":0,"currentVoters":[{"voterId":1},{"voterId":2}],"data_version":0}"#;
     const V1: &str = r#"{"leaderId":3,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAQ","data_version":1}"#;
@@ -362,6 +362,27 @@ mod tests {
         );
         refused(b"{\n\"leaderId\": x}", 2, "expected");
         refused(b"{\n\n\xff}", 3, "UTF-8");
+    }
+
+    /// Whatever a loss of power leaves while a vote is written: the one before, or the new one.
+    #[test]
+    fn a_loss_of_power_leaves_the_old_vote_or_the_new_one() {
+        let folder = Folder::new();
+        let path = folder.file(FILE_NAME);
+        let (old, new) = (state(4, None, Some((2, None))), state(5, None, Some((3, None))));
+        old.write(&path, Version::V1).unwrap();
+        let ((), left) = after_power_cuts(folder.path(), || new.write(&path, Version::V1).unwrap());
+        let read = |contents| {
+            let folder = folder_of(contents);
+            QuorumState::read(&folder.file(FILE_NAME)).unwrap()
+        };
+        let read: Vec<_> = left.iter().map(read).collect();
+        assert!(read.contains(&Some(old)) && read.contains(&Some(new)));
+        assert!(
+            read.iter().all(|found| [Some(old), Some(new)].contains(found)),
+            "{read:?}"
+        );
+        assert_eq!(QuorumState::read(&path).unwrap(), Some(new));
     }
 
     #[test]
