@@ -28,6 +28,7 @@ pub const BROKER: Catalogue = Catalogue(&[
     (ApiKey::ApiVersions, 0, 4),
     (ApiKey::CreateTopics, 2, 7),
     (ApiKey::OffsetForLeaderEpoch, 2, 4),
+    (ApiKey::DescribeQuorum, 0, 2),
     (ApiKey::DescribeCluster, 0, 2),
     (ApiKey::DescribeTopicPartitions, 0, 0),
 ]);
@@ -41,6 +42,8 @@ pub const CONTROLLER: Catalogue = Catalogue(&[
     (ApiKey::BeginQuorumEpoch, 0, 1),
     (ApiKey::EndQuorumEpoch, 0, 1),
     (ApiKey::DescribeQuorum, 0, 2),
+    // From version 1 on the request says which kind of node it means: controllers, here.
+    (ApiKey::DescribeCluster, 1, 2),
     (ApiKey::AlterPartition, 2, 3),
     (ApiKey::BrokerRegistration, 0, 4),
     (ApiKey::BrokerHeartbeat, 0, 1),

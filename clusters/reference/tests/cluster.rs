@@ -3,7 +3,9 @@
 mod support;
 
 use kafka_protocol::messages::describe_topic_partitions_response::DescribeTopicPartitionsResponsePartition;
-use kafka_protocol::messages::{ApiVersionsRequest, DescribeQuorumRequest, describe_quorum_request};
+use kafka_protocol::messages::{
+    ApiVersionsRequest, DescribeClusterRequest, DescribeQuorumRequest, describe_quorum_request,
+};
 use kafka_protocol::protocol::StrBytes;
 use support::client::{Client, name, values};
 use support::{Cluster, until};
@@ -182,18 +184,52 @@ fn the_quorum_outlives_its_leader_and_everyone_at_once() {
 }
 
 fn active_controller(cluster: &Cluster) -> i32 {
+    let controllers = || cluster.ids().into_iter().filter(|id| *id >= 100);
     until("an active controller", || {
-        cluster.ids().into_iter().filter(|id| *id >= 100).find_map(|id| {
-            let partition = describe_quorum_request::PartitionData::default();
-            let topic = describe_quorum_request::TopicData::default()
-                .with_topic_name(name("__cluster_metadata"))
-                .with_partitions(vec![partition]);
-            let request = DescribeQuorumRequest::default().with_topics(vec![topic]);
-            let answer = Client::connect(cluster.address(id))?.call(2, &request)?;
-            let partition = answer.topics.first()?.partitions.first()?;
-            (partition.error_code == 0 && partition.leader_id.0 == id).then_some(id)
-        })
+        controllers().find(|id| leader_as_told_by(cluster, *id) == Some(*id))
     })
+}
+
+/// The quorum's leader by DescribeQuorum; none where the node does not know.
+fn leader_as_told_by(cluster: &Cluster, id: i32) -> Option<i32> {
+    let partition = describe_quorum_request::PartitionData::default();
+    let topic = describe_quorum_request::TopicData::default()
+        .with_topic_name(name("__cluster_metadata"))
+        .with_partitions(vec![partition]);
+    let request = DescribeQuorumRequest::default().with_topics(vec![topic]);
+    let answer = Client::connect(cluster.address(id))?.call(2, &request)?;
+    let partition = answer.topics.first()?.partitions.first()?;
+    (partition.error_code == 0).then_some(partition.leader_id.0)
+}
+
+#[test]
+fn controllers_are_found_from_any_controller_and_the_quorum_is_described_by_any_broker() {
+    const CONTROLLERS: i8 = 2;
+    let cluster = Cluster::start(3, 1, "", &[]);
+    create(&cluster, &[0]);
+    let active = active_controller(&cluster);
+    until("the broker's word", || {
+        leader_as_told_by(&cluster, 0).filter(|leader| *leader == active)
+    });
+    let request = |kind| DescribeClusterRequest::default().with_endpoint_type(kind);
+    for id in [100, 101, 102] {
+        let mut client = Client::connect(cluster.address(id)).unwrap();
+        let answer = client.call(1, &request(CONTROLLERS)).unwrap();
+        assert_eq!((answer.error_code, answer.controller_id.0), (0, active));
+        assert_eq!(
+            (answer.cluster_id.as_str(), answer.endpoint_type),
+            ("night", CONTROLLERS)
+        );
+        let found: Vec<_> = answer
+            .brokers
+            .iter()
+            .map(|node| (node.broker_id.0, node.port))
+            .collect();
+        let expected = [100, 101, 102].map(|id| (id, cluster.address(id).port().into()));
+        assert_eq!(found, expected);
+        // 114 MISMATCHED_ENDPOINT_TYPE
+        assert_eq!(client.call(1, &request(1)).unwrap().error_code, 114);
+    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use kafka_protocol::messages::metadata_response::{
 };
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, BrokerId, CreateTopicsRequest, CreateTopicsResponse, DescribeClusterRequest,
-    DescribeClusterResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
-    MetadataRequest, MetadataResponse, TopicName,
+    DescribeClusterResponse, DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse, MetadataRequest, MetadataResponse, TopicName,
 };
 use kafka_protocol::protocol::StrBytes;
 
@@ -43,6 +43,10 @@ impl Broker {
                 let (request, reply) = incoming.decode::<MetadataRequest>()?;
                 let answer = self.metadata_answer(request, reply.version());
                 reply.send(&answer);
+            }
+            ApiKey::DescribeQuorum => {
+                let (request, reply) = incoming.decode::<DescribeQuorumRequest>()?;
+                self.describe_quorum(request, reply);
             }
             ApiKey::DescribeCluster => {
                 let (request, reply) = incoming.decode::<DescribeClusterRequest>()?;
@@ -77,6 +81,17 @@ impl Broker {
                 self.forward(controller, request, reply, late);
             }
             None => reply.send(&failed(ResponseError::NotController)),
+        }
+    }
+
+    /// Only the active controller knows; a broker passes the question on, as Kafka's do.
+    fn describe_quorum(&self, request: DescribeQuorumRequest, reply: Reply) {
+        let failed = |error: ResponseError| DescribeQuorumResponse::default().with_error_code(error.code());
+        match self.quorum.leader_address() {
+            Some(controller) => {
+                self.forward(controller, request, reply, failed(ResponseError::RequestTimedOut));
+            }
+            None => reply.send(&failed(ResponseError::NotLeaderOrFollower)),
         }
     }
 

@@ -1,11 +1,13 @@
-//! What anyone may ask a controller: its versions, and how the quorum stands.
+//! What anyone may ask a controller: its versions, where the controllers are, and how the quorum stands.
 
 use kafka_protocol::ResponseError;
+use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::describe_quorum_response::{
     Listener, Node as QuorumNode, PartitionData, ReplicaState, TopicData,
 };
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, BrokerId, DescribeQuorumRequest, DescribeQuorumResponse,
+    ApiKey, ApiVersionsRequest, BrokerId, DescribeClusterRequest, DescribeClusterResponse,
+    DescribeQuorumRequest, DescribeQuorumResponse,
 };
 use kafka_protocol::protocol::StrBytes;
 use raft::ReplicaProgress;
@@ -15,6 +17,11 @@ use crate::api;
 use crate::net::frame::FrameError;
 use crate::net::server::Incoming;
 use crate::quorum::wire;
+
+/// The endpoints that DescribeCluster can be asked about here: controllers.
+const CONTROLLER_ENDPOINTS: i8 = 2;
+/// "Not asked for", of authorised operations.
+const NO_OPERATIONS: i32 = i32::MIN;
 
 impl Node {
     /// Answers what needs no records.
@@ -31,10 +38,37 @@ impl Node {
                 let version = reply.version();
                 reply.send(&self.describe_quorum(&request, version));
             }
+            ApiKey::DescribeCluster => {
+                let (request, reply) = incoming.decode::<DescribeClusterRequest>()?;
+                reply.send(&self.describe_cluster(&request));
+            }
             // The catalogue lists nothing else; dropping the reply closes the connection.
             _ => {}
         }
         Ok(())
+    }
+
+    /// The controllers, for who has been given no broker to begin with (KIP-919).
+    fn describe_cluster(&self, request: &DescribeClusterRequest) -> DescribeClusterResponse {
+        let answer = DescribeClusterResponse::default()
+            .with_cluster_id(StrBytes::from_string(self.cluster_id.clone()))
+            .with_endpoint_type(CONTROLLER_ENDPOINTS);
+        if request.endpoint_type != CONTROLLER_ENDPOINTS {
+            return answer.with_error_code(ResponseError::MismatchedEndpointType.code());
+        }
+        let controllers = self.quorum_nodes().into_iter().filter_map(|node| {
+            let listener = node.listeners.into_iter().next()?;
+            let controller = DescribeClusterBroker::default()
+                .with_broker_id(node.node_id)
+                .with_host(listener.host)
+                .with_port(listener.port.into());
+            Some(controller)
+        });
+        let leader = self.quorum.standing().leader;
+        answer
+            .with_controller_id(BrokerId(leader.map_or(-1, |leader| leader.0)))
+            .with_brokers(controllers.collect())
+            .with_cluster_authorized_operations(NO_OPERATIONS)
     }
 
     fn describe_quorum(&self, request: &DescribeQuorumRequest, version: i16) -> DescribeQuorumResponse {

@@ -47,6 +47,7 @@ type Waiting = Box<dyn FnOnce(Fate) + Send>;
 /// A controller.
 struct Node {
     config: Config,
+    cluster_id: String,
     clock: Clock,
     quorum: Quorum,
     state: Controller,
@@ -77,8 +78,9 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
     let peers = Peers::new(config.node_id, config.request_timeout);
     let quorum = Quorum::start(&config, identity, peers, answers, clock)?;
     let mut node = Node {
-        state: Controller::new(settings(&config, home.cluster_id)),
+        state: Controller::new(settings(&config, home.cluster_id.clone())),
         config,
+        cluster_id: home.cluster_id,
         clock,
         quorum,
         bootstrap,
