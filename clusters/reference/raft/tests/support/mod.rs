@@ -40,12 +40,17 @@ pub fn observer() -> Node {
 pub fn start(node: i32, voters: &[i32], quorum: QuorumState, log: &[(Epoch, i64)]) -> Node {
     let voters: Vec<_> = voters.iter().copied().map(NodeId).collect();
     let config = Config::new(id(node), &voters, Timeouts::default()).unwrap();
-    let (raft, actions) = Raft::start(0, config, quorum, summary(log), 7).unwrap();
-    Node {
-        raft,
-        now: 0,
-        actions,
-        requests: 0,
+    Node::from(Raft::start(0, config, quorum, summary(log), 7).unwrap())
+}
+
+impl From<(Raft, Vec<Action>)> for Node {
+    fn from((raft, actions): (Raft, Vec<Action>)) -> Self {
+        Self {
+            raft,
+            now: 0,
+            actions,
+            requests: 0,
+        }
     }
 }
 
