@@ -107,6 +107,22 @@ pub fn encode_one(value: Bytes, timestamp_ms: i64) -> Result<Bytes, String> {
 /// # Errors
 /// Where the bytes stop being batches: a length that cannot be, or another version of the format.
 pub fn decode_all(mut bytes: Bytes) -> Result<Vec<Batch>, String> {
+    take_whole(&mut bytes)
+}
+
+/// Reads the batches of a file that holds nothing else.
+///
+/// # Errors
+/// As [`decode_all`], and where the last batch is not whole.
+pub fn decode_exactly(mut bytes: Bytes) -> Result<Vec<Batch>, String> {
+    let batches = take_whole(&mut bytes)?;
+    match bytes.len() {
+        0 => Ok(batches),
+        left => Err(format!("the last {left} bytes are no whole batch")),
+    }
+}
+
+fn take_whole(bytes: &mut Bytes) -> Result<Vec<Batch>, String> {
     let mut batches = Vec::new();
     while bytes.len() >= HEADER {
         let mut head = &bytes[..];
@@ -274,7 +290,9 @@ mod tests {
     fn a_batch_cut_short_is_left_out() {
         let mut two = [batch(b"one", 41), batch(b"two", 42)].concat();
         two.pop();
-        assert_eq!(decode_all(two.into()).unwrap().len(), 1);
+        assert_eq!(decode_all(two.clone().into()).unwrap().len(), 1);
+        assert!(decode_exactly(two.into()).unwrap_err().contains("no whole batch"));
+        assert_eq!(decode_exactly(batch(b"one", 41)).unwrap().len(), 1);
     }
 
     #[test]

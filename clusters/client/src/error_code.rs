@@ -41,6 +41,8 @@ impl ErrorCode {
     pub const UNSUPPORTED_VERSION: ErrorCode = ErrorCode(35);
     /// 36.
     pub const TOPIC_ALREADY_EXISTS: ErrorCode = ErrorCode(36);
+    /// 42.
+    pub const INVALID_REQUEST: ErrorCode = ErrorCode(42);
     /// 45.
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: ErrorCode = ErrorCode(45);
     /// 46.
@@ -67,6 +69,8 @@ impl ErrorCode {
     pub const POSITION_OUT_OF_RANGE: ErrorCode = ErrorCode(99);
     /// 100.
     pub const UNKNOWN_TOPIC_ID: ErrorCode = ErrorCode(100);
+    /// 127.
+    pub const VOTER_NOT_FOUND: ErrorCode = ErrorCode(127);
 
     /// Whether it says that nothing went wrong.
     pub fn is_none(self) -> bool {

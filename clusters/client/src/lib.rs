@@ -12,7 +12,8 @@
 //! Invariants:
 //! 1. An error with [`SentBytes::No`] means that the kernel took no byte of that request: it had no effect.
 //! 2. After any [`Error`] with bytes sent the connection is closed: a late answer cannot be taken for another's.
-//! 3. The observer applies a record only where an answer's high watermark covers it, in log order, once.
+//! 3. The observer applies a record only where an answer's high watermark covers it, in log order, once; what it did
+//!    not see, could not read, or saw vanish again, the history says.
 //! 4. Bytes from the network never panic; frames and counts are bounded before memory is asked for.
 
 pub mod batch;

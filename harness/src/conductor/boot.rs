@@ -207,7 +207,7 @@ impl Booted {
         if let Some(observer) = self.observer.take() {
             use client::observer::ObserverError;
             match observer.stop().await {
-                // A lost metadata record is the cluster's doing: the history ends with it, and the verdict with that.
+                // Whatever the cluster does to its metadata log is in the history.
                 Ok(()) => {}
                 Err(ObserverError::Recorder(e)) => return Err(failed(&e)),
                 Err(e) => self.step("observer", false, &format!("the observer ended: {e}"))?,
@@ -268,6 +268,7 @@ fn lay_out(
         cluster_id: cluster_id(run_dir),
         properties: plan.server.clone(),
         features: plan.features.clone(),
+        bug: plan.bug.clone(),
     };
     Cluster::lay_out(ground, events, layout)
         .map(Arc::new)

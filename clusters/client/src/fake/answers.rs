@@ -3,23 +3,22 @@
 use super::{Log, Reaction, State};
 use crate::error_code::ErrorCode;
 use crate::ids::TopicId;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 use kafka_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey};
 use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
-use kafka_protocol::messages::describe_quorum_response as quorum;
 use kafka_protocol::messages::describe_topic_partitions_response as described;
 use kafka_protocol::messages::fetch_response::{
-    EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch, PartitionData, SnapshotId,
+    EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData, SnapshotId,
 };
 use kafka_protocol::messages::list_offsets_response as listed;
 use kafka_protocol::messages::metadata_response as metadata;
 use kafka_protocol::messages::produce_response as produced;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsResponse, BrokerId, CreateTopicsRequest, CreateTopicsResponse,
-    DescribeClusterResponse, DescribeQuorumResponse, DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse, FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse,
-    MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, TopicName,
+    DescribeClusterResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, FetchRequest,
+    FetchResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse,
+    ProduceRequest, ProduceResponse, TopicName,
 };
 use kafka_protocol::protocol::StrBytes;
 
@@ -33,9 +32,12 @@ const CALLS: &[ApiKey] = &[
     ApiKey::DescribeQuorum,
     ApiKey::DescribeCluster,
     ApiKey::DescribeTopicPartitions,
+    ApiKey::FetchSnapshot,
+    ApiKey::AddRaftVoter,
+    ApiKey::RemoveRaftVoter,
 ];
 
-fn text(value: &str) -> StrBytes {
+pub(super) fn text(value: &str) -> StrBytes {
     StrBytes::from_string(value.to_owned())
 }
 
@@ -44,7 +46,7 @@ fn ids(nodes: &[i32]) -> Vec<BrokerId> {
 }
 
 /// The error that a script wants in an answer.
-fn scripted(reaction: Option<Reaction>) -> Option<i16> {
+pub(super) fn scripted(reaction: Option<Reaction>) -> Option<i16> {
     match reaction {
         Some(Reaction::Refuse(code) | Reaction::DoThenRefuse(code)) => Some(code),
         _ => None,
@@ -90,7 +92,7 @@ fn find<'a>(
 }
 
 /// What a leader refuses before it looks at anything else.
-fn not_here(state: &State, log: Option<&Log>, epoch: i32) -> Option<i16> {
+pub(super) fn not_here(state: &State, log: Option<&Log>, epoch: i32) -> Option<i16> {
     let Some(log) = log else {
         return Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.0);
     };
@@ -159,7 +161,7 @@ pub(super) fn fetch(
             match (refused, found) {
                 (None, Some(log)) => {
                     let known = (version >= 18).then_some(asked.high_watermark);
-                    let more = partition(log, asked.fetch_offset, &mut answer);
+                    let more = partition(log, asked.fetch_offset, asked.last_fetched_epoch, &mut answer);
                     ready |= more || known.is_some_and(|known| known < log.committed());
                 }
                 (code, found) => {
@@ -175,8 +177,21 @@ pub(super) fn fetch(
             .with_topic_id(topic.topic_id)
             .with_partitions(partitions.collect())
     });
-    let answer = FetchResponse::default().with_responses(topics.collect());
+    let mut answer = FetchResponse::default().with_responses(topics.collect());
+    if version >= 16 && state.voters.contains_key(&state.quorum.0) {
+        answer.node_endpoints = endpoint(state).into_iter().collect();
+    }
     (ready, answer)
+}
+
+/// Where the quorum's leader listens.
+fn endpoint(state: &State) -> Option<NodeEndpoint> {
+    let (_, address) = state.voters.get(&state.quorum.0)?;
+    let node = NodeEndpoint::default()
+        .with_node_id(BrokerId(state.quorum.0))
+        .with_host(text(&address.ip().to_string()))
+        .with_port(address.port().into());
+    Some(node)
 }
 
 fn leader(log: Option<&Log>, version: i16) -> LeaderIdAndEpoch {
@@ -188,27 +203,56 @@ fn leader(log: Option<&Log>, version: i16) -> LeaderIdAndEpoch {
     }
 }
 
+/// What a metadata log answers to an offset and the epoch before it, in place of records (KIP-595, KIP-630).
+fn instead(log: &Log, from: i64, epoch: i32) -> Option<Instead> {
+    if let Some((epoch, end_offset)) = log.diverging {
+        return Some(Instead::Diverging(epoch, end_offset));
+    }
+    if !log.is_metadata {
+        return None;
+    }
+    if let Some((end_offset, last)) = log.snapshot {
+        let too_early = from < log.start || from == 0 || (from == log.start && epoch != last);
+        if log.insists || too_early {
+            return Some(Instead::Snapshot(end_offset, last));
+        }
+        if from == log.start {
+            return None;
+        }
+    }
+    let (greatest, end) = log.end_of(epoch);
+    (from > 0 && (greatest, from.max(end)) != (epoch, end)).then_some(Instead::Diverging(greatest, end))
+}
+
+enum Instead {
+    Diverging(i32, i64),
+    Snapshot(i64, i32),
+}
+
 /// Fills in what a log has from an offset on; true where that is something.
-fn partition(log: &Log, from: i64, answer: &mut PartitionData) -> bool {
+fn partition(log: &Log, from: i64, epoch: i32, answer: &mut PartitionData) -> bool {
     answer.high_watermark = log.committed();
     answer.log_start_offset = log.start;
-    if let Some((epoch, end_offset)) = log.diverging {
-        answer.diverging_epoch = EpochEndOffset::default()
-            .with_epoch(epoch)
-            .with_end_offset(end_offset);
-        return true;
-    }
-    if let Some((end_offset, epoch)) = log.snapshot {
-        answer.snapshot_id = SnapshotId::default()
-            .with_end_offset(end_offset)
-            .with_epoch(epoch);
-        return true;
+    match instead(log, from, epoch) {
+        Some(Instead::Diverging(epoch, end_offset)) => {
+            answer.diverging_epoch = EpochEndOffset::default()
+                .with_epoch(epoch)
+                .with_end_offset(end_offset);
+            return true;
+        }
+        Some(Instead::Snapshot(end_offset, epoch)) => {
+            answer.snapshot_id = SnapshotId::default()
+                .with_end_offset(end_offset)
+                .with_epoch(epoch);
+            return true;
+        }
+        None => {}
     }
     if from < log.start || from > log.end() {
         answer.error_code = ErrorCode::OFFSET_OUT_OF_RANGE.0;
         return true;
     }
-    let shown = if log.shows_uncommitted {
+    let shown = if log.is_metadata {
         log.end()
     } else {
         log.committed()
@@ -290,24 +334,6 @@ pub(super) fn metadata(state: &State, request: &MetadataRequest) -> MetadataResp
         .with_topics(topics.collect())
 }
 
-pub(super) fn describe_quorum(state: &State) -> DescribeQuorumResponse {
-    let (leader, epoch) = state.quorum;
-    let log = state.logs.get(&(crate::observer::METADATA_TOPIC.to_owned(), 0));
-    let mut partition = quorum::PartitionData::default();
-    if leader == state.node {
-        partition = partition
-            .with_leader_id(BrokerId(leader))
-            .with_leader_epoch(epoch)
-            .with_high_watermark(log.map_or(0, Log::committed));
-    } else {
-        partition.error_code = ErrorCode::NOT_LEADER_OR_FOLLOWER.0;
-    }
-    let topic = quorum::TopicData::default()
-        .with_topic_name(TopicName(text(crate::observer::METADATA_TOPIC)))
-        .with_partitions(vec![partition]);
-    DescribeQuorumResponse::default().with_topics(vec![topic])
-}
-
 pub(super) fn describe_topic_partitions(
     state: &State,
     request: &DescribeTopicPartitionsRequest,
@@ -387,36 +413,4 @@ pub(super) fn create_topics(
     });
     let topics = topics.collect();
     CreateTopicsResponse::default().with_topics(topics)
-}
-
-/// A batch of records as a controller would write them; for the metadata log of tests.
-pub fn metadata_batch(values: &[Bytes]) -> Bytes {
-    use kafka_protocol::records::{
-        Compression, NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, Record,
-        RecordBatchEncoder, RecordEncodeOptions, TimestampType,
-    };
-    let record = |(offset, value): (i64, &Bytes)| Record {
-        transactional: false,
-        control: false,
-        delete_horizon: false,
-        partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
-        producer_id: NO_PRODUCER_ID,
-        producer_epoch: NO_PRODUCER_EPOCH,
-        timestamp_type: TimestampType::Creation,
-        offset,
-        sequence: NO_SEQUENCE.wrapping_add(offset as i32),
-        timestamp: 0,
-        key: None,
-        value: Some(value.clone()),
-        headers: Default::default(),
-    };
-    let records: Vec<Record> = (0..).zip(values).map(record).collect();
-    let mut batch = BytesMut::new();
-    let options = RecordEncodeOptions {
-        version: 2,
-        compression: Compression::None,
-    };
-    // Encoding fails only for what is longer than the format can say, which no test writes.
-    RecordBatchEncoder::encode(&mut batch, &records, &options).unwrap_or_default();
-    batch.freeze()
 }

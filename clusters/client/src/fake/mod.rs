@@ -4,9 +4,11 @@
 //! What it does to the next requests of a kind is scripted by [`Reaction`]s; without one it behaves.
 
 mod answers;
+mod batches;
+mod quorum;
 mod serve;
 
-pub use answers::metadata_batch;
+pub use batches::{control_batch, metadata_batch, snapshot_bytes};
 
 use crate::batch;
 use crate::ids::TopicId;
@@ -36,6 +38,10 @@ pub enum Reaction {
     Silence,
     /// Answer with bytes that are no answer.
     Garbage,
+    /// Send a part of a snapshot, and say that it is of another place in it.
+    OtherPosition,
+    /// Send a part of a snapshot, and say that it is of another one.
+    OtherSnapshot,
 }
 
 /// A log of a fake: one partition of one topic.
@@ -49,18 +55,23 @@ pub struct Log {
     pub high_watermark: Option<i64>,
     /// The log start.
     pub start: i64,
-    /// Whether consumers see what is above the high watermark, as the metadata log's do.
-    pub shows_uncommitted: bool,
+    /// Whether it is a metadata log: consumers see what is above the high watermark, and a fetch's offset and last
+    /// epoch are compared with the log's (KIP-595).
+    pub is_metadata: bool,
     /// Who leads it, as this node says.
     pub leader: i32,
     /// The leader epoch.
     pub leader_epoch: i32,
     /// In-sync replicas, as this node says.
     pub isr: Vec<i32>,
-    /// What a fetch is told to diverge at: epoch and end offset.
+    /// What every fetch is told to diverge at, whatever the log holds: epoch and end offset.
     pub diverging: Option<(i32, i64)>,
-    /// The snapshot that a fetch is told to read: end offset and epoch.
+    /// The snapshot that a metadata log names to those who ask for less than it holds: end offset and epoch.
     pub snapshot: Option<(i64, i32)>,
+    /// Whether every fetch is told to read the snapshot.
+    pub insists: bool,
+    /// The snapshots that can be read, by end offset and epoch.
+    pub snapshots: BTreeMap<(i64, i32), Bytes>,
 }
 
 impl Log {
@@ -82,10 +93,33 @@ impl Log {
         base
     }
 
+    /// Makes a snapshot the only one, and drops the records that it holds.
+    pub fn shorten(&mut self, end_offset: i64, epoch: i32, records: &[Bytes]) {
+        self.snapshot = Some((end_offset, epoch));
+        self.snapshots = [((end_offset, epoch), snapshot_bytes(records))].into();
+        self.batches.retain(|(base, _, _)| *base >= end_offset);
+        self.start = end_offset;
+    }
+
+    /// The greatest epoch of its batches that is not above another, and where it ends.
+    fn end_of(&self, epoch: i32) -> (i32, i64) {
+        let until = self
+            .batches
+            .partition_point(|(_, _, batch)| epoch_of(batch) <= epoch);
+        let before = self.batches[..until].last();
+        before.map_or((0, self.start), |(_, end, batch)| (epoch_of(batch), *end))
+    }
+
     /// Cuts the log off at an offset.
     pub fn truncate(&mut self, end: i64) {
         self.batches.retain(|(_, batch_end, _)| *batch_end <= end);
     }
+}
+
+/// The partition leader epoch of a batch that a fake stored.
+fn epoch_of(batch: &[u8]) -> i32 {
+    let bytes = batch.get(12..16).and_then(|bytes| bytes.try_into().ok());
+    bytes.map_or(-1, i32::from_be_bytes)
 }
 
 /// What a fake knows and does.
@@ -107,6 +141,12 @@ pub struct State {
     pub quorum: (i32, i32),
     /// Finalised features.
     pub features: BTreeMap<String, i16>,
+    /// The quorum's voters: id, directory, address.
+    pub voters: BTreeMap<i32, (TopicId, SocketAddr)>,
+    /// Whether it answers nothing at all, its connections open.
+    pub hangs: bool,
+    /// How many bytes of a snapshot it sends at once; 0 is as many as are asked for.
+    pub snapshot_part: usize,
 }
 
 impl State {

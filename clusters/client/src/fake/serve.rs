@@ -1,11 +1,12 @@
 //! Connections of a fake.
 
-use super::{Reaction, Shared, answers};
+use super::{Reaction, Shared, answers, quorum};
 use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, CreateTopicsRequest, DescribeClusterRequest, DescribeQuorumRequest,
-    DescribeTopicPartitionsRequest, FetchRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest,
-    RequestHeader, ResponseHeader,
+    AddRaftVoterRequest, ApiKey, ApiVersionsRequest, CreateTopicsRequest, DescribeClusterRequest,
+    DescribeQuorumRequest, DescribeTopicPartitionsRequest, FetchRequest, FetchSnapshotRequest,
+    ListOffsetsRequest, MetadataRequest, ProduceRequest, RemoveRaftVoterRequest, RequestHeader,
+    ResponseHeader,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request};
 use std::future::pending;
@@ -45,6 +46,9 @@ async fn answer(mut frame: Bytes, shared: &Shared) -> Option<Bytes> {
         state.asked.push(key);
         state.script.get_mut(&key).and_then(|script| script.pop_front())
     };
+    if shared.lock().hangs {
+        return pending().await;
+    }
     match reaction {
         Some(Reaction::Disconnect) => return None,
         Some(Reaction::Silence) => pending().await,
@@ -70,8 +74,16 @@ async fn answer(mut frame: Bytes, shared: &Shared) -> Option<Bytes> {
         }
         ApiKey::Metadata => asked.by(|request: MetadataRequest| answers::metadata(&shared.lock(), &request)),
         ApiKey::DescribeQuorum => {
-            asked.by(|_: DescribeQuorumRequest| answers::describe_quorum(&shared.lock()))
+            asked.by(|_: DescribeQuorumRequest| quorum::describe_quorum(&shared.lock(), version))
         }
+        ApiKey::FetchSnapshot => asked
+            .by(|request: FetchSnapshotRequest| quorum::fetch_snapshot(&shared.lock(), &request, reaction)),
+        ApiKey::AddRaftVoter => asked.by(|request: AddRaftVoterRequest| {
+            quorum::add_raft_voter(&mut shared.lock(), &request, reaction)
+        }),
+        ApiKey::RemoveRaftVoter => asked.by(|request: RemoveRaftVoterRequest| {
+            quorum::remove_raft_voter(&mut shared.lock(), &request, reaction)
+        }),
         ApiKey::DescribeTopicPartitions => asked.by(|request: DescribeTopicPartitionsRequest| {
             answers::describe_topic_partitions(&shared.lock(), &request)
         }),
@@ -93,6 +105,9 @@ async fn fetch(mut asked: Asked, shared: &Shared) -> Option<Bytes> {
     let deadline = Instant::now() + wait;
     loop {
         let changed = shared.changed.notified();
+        if shared.lock().hangs {
+            return pending().await;
+        }
         let (ready, answer) = answers::fetch(&shared.lock(), &request, asked.version, asked.reaction);
         if ready || Instant::now() >= deadline {
             return asked.encode::<FetchRequest>(&answer);

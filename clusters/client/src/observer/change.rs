@@ -1,6 +1,7 @@
 //! What the observer takes from a metadata record: the facts it tells of, whatever codec they came through.
 
 use crate::ids::TopicId;
+use history::{Body, LogPlace, MetadataUnread, Voter};
 
 /// One record. Names and meanings are those of Kafka's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +48,38 @@ pub(super) enum Change {
     End,
     /// AbortTransactionRecord.
     Abort,
+    /// LeaderChange, a control record: the batch's epoch begins.
+    Leader {
+        leader: i32,
+        epoch: i32,
+        voters: Vec<i32>,
+    },
+    /// Voters, a control record.
+    Voters(Vec<Voter>),
     /// A record of which nothing is told.
     Other,
+}
+
+/// A record that could not be understood: what of it may still be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unread {
+    pub record_type: Option<u32>,
+    pub version: Option<u32>,
+    /// Whether it may have changed what is told of.
+    pub hides: bool,
+    pub why: String,
+}
+
+impl Unread {
+    pub fn body(self, at: LogPlace) -> Body {
+        Body::MetadataUnread(MetadataUnread {
+            record_type: self.record_type,
+            version: self.version,
+            hides: self.hides,
+            why: self.why,
+            at,
+        })
+    }
 }
 
 /// A PartitionRecord.

@@ -1,9 +1,10 @@
 //! Reading metadata records, as far as the observer tells of them.
 //!
-//! A type of which nothing is told is let pass, so that a newer cluster's are no error; a newer version of a type of
-//! which something is told is one, for it would be told wrong.
+//! Nothing in a log makes the observer fail. What cannot be read is passed over and said: whether it may have changed
+//! what is told of (a newer version of a type that does, a type that no release had when this was written, bytes that
+//! are no record), or never does (Apache Kafka's types for other things).
 
-use super::change::{Change, NewPartition, PartitionChange};
+use super::change::{Change, NewPartition, PartitionChange, Unread};
 use records::Record;
 
 /// LeaderRecoveryState: the leader was elected uncleanly and has yet to recover.
@@ -11,9 +12,26 @@ const RECOVERING: i8 = 1;
 /// The types of which something is told.
 const TOLD: [u32; 15] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 23, 24, 25, 28];
 
+/// Types that are there for other things than what is told, by Apache Kafka's names.
+const OTHER: [(u32, &str); 12] = [
+    (10, "DelegationTokenRecord"),
+    (11, "UserScramCredentialRecord"),
+    (14, "ClientQuotaRecord"),
+    (15, "ProducerIdsRecord"),
+    (18, "AccessControlEntryRecord"),
+    (19, "RemoveAccessControlEntryRecord"),
+    (20, "NoOpRecord"),
+    (21, "ZkMigrationRecord"),
+    (22, "RemoveUserScramCredentialRecord"),
+    (26, "RemoveDelegationTokenRecord"),
+    (27, "RegisterControllerRecord"),
+    (29, "UnregisterControllerRecord"),
+];
+
 /// Reads one record.
-pub(super) fn decode(record: &[u8]) -> Result<Change, String> {
-    Ok(match Record::decode(record).map_err(|why| why.to_string())? {
+pub(super) fn decode(record: &[u8]) -> Result<Change, Unread> {
+    let record = Record::decode(record).map_err(|why| no_record(record, &why.to_string()))?;
+    Ok(match record {
         Record::RegisterBroker(record) => Change::Register {
             broker: record.broker_id,
             epoch: record.broker_epoch,
@@ -64,13 +82,56 @@ pub(super) fn decode(record: &[u8]) -> Result<Change, String> {
         Record::EndTransaction => Change::End,
         Record::AbortTransaction { .. } => Change::Abort,
         Record::ClearElr(topic) => Change::ClearElr { topic },
-        Record::Unknown { id, version, .. } if TOLD.contains(&id) => {
-            return Err(format!("type {id} version {version} is newer than what is known"));
-        }
-        Record::NoOp | Record::RegisterController(_) | Record::ProducerIds(_) | Record::Unknown { .. } => {
-            Change::Other
-        }
+        Record::Unknown { id, version, .. } => return Err(unknown(id, version)),
+        Record::NoOp | Record::RegisterController(_) | Record::ProducerIds(_) => Change::Other,
     })
+}
+
+/// A type, or a version of one, that the codec does not know.
+fn unknown(id: u32, version: u32) -> Unread {
+    let other = OTHER.iter().find(|(other, _)| *other == id);
+    let why = match other {
+        Some((_, name)) => format!("{name} (type {id}, version {version}): nothing of it is told here"),
+        None if TOLD.contains(&id) => format!("type {id} version {version} is newer than what is known"),
+        None => format!("type {id} (version {version}) is not known"),
+    };
+    Unread {
+        record_type: Some(id),
+        version: Some(version),
+        hides: other.is_none(),
+        why,
+    }
+}
+
+/// Bytes that are not what their type says.
+fn no_record(record: &[u8], why: &str) -> Unread {
+    let mut rest = record;
+    let mut number = || uvarint(&mut rest);
+    // The frame's version first: of another frame nothing is known.
+    let frame = number();
+    let (record_type, version) = match frame {
+        Some(1) => (number(), number()),
+        _ => (None, None),
+    };
+    Unread {
+        record_type,
+        version,
+        hides: record_type.is_none_or(|id| OTHER.iter().all(|(other, _)| *other != id)),
+        why: why.to_owned(),
+    }
+}
+
+fn uvarint(rest: &mut &[u8]) -> Option<u32> {
+    let mut number: u32 = 0;
+    for shift in (0..32).step_by(7) {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        number |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
 }
 
 fn fencing(broker: i32, epoch: i64, fenced: bool) -> Change {
@@ -189,14 +250,32 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_are_let_pass_and_unknown_versions_are_not() {
-        assert_eq!(decode(&[1, 99, 0, 42]), Ok(Change::Other));
-        assert!(
-            decode(&record(5, 3, &[]))
-                .unwrap_err()
-                .contains("type 5 version 3")
+    fn what_is_not_known_is_told_apart_by_whether_it_may_hide_something() {
+        for (bytes, record_type, hides, why) in [
+            (vec![1, 14, 0, 42], Some(14), false, "ClientQuotaRecord"),
+            (vec![1, 29, 0, 42], Some(29), false, "UnregisterControllerRecord"),
+            // A newer version of a record of which nothing is told, and one that is broken.
+            (vec![1, 27, 9, 42], Some(27), false, "version 9"),
+            (vec![1, 20, 0], Some(20), false, "bytes are wanted"),
+            (vec![1, 99, 0, 42], Some(99), true, "type 99"),
+            (record(5, 3, &[]), Some(5), true, "type 5 version 3"),
+            (record(5, 2, &[&[0, 0]]), Some(5), true, "bytes are wanted"),
+            (vec![0, 5, 2], None, true, "frame version"),
+            (vec![], None, true, "bytes are wanted"),
+        ] {
+            let unread = decode(&bytes).unwrap_err();
+            assert_eq!(
+                (unread.record_type, unread.hides),
+                (record_type, hides),
+                "{unread:?}"
+            );
+            assert!(unread.why.contains(why), "{unread:?}");
+        }
+        assert_eq!(
+            decode(&[1, 20, 0, 0]),
+            Ok(Change::Other),
+            "a NoOpRecord is known, and says nothing"
         );
-        assert!(decode(&[0, 5, 2]).unwrap_err().contains("frame version"));
     }
 
     #[test]

@@ -1,17 +1,14 @@
-//! Following the metadata log.
+//! Following the metadata log: whom to ask, what for, and what to do with the answer.
 
-use super::decode::decode;
-use super::image::Image;
+use super::log::{Log, Refused};
 use super::quorum::{Claim, Quorum};
+use super::snapshot::Download;
 use super::{ATTEMPT_LIMIT, ClusterView, FETCH_WAIT, METADATA_TOPIC, ObserverError};
-use crate::batch::{Batch, Content};
-use crate::calls::{Fetch, Fetched, TopicRef};
+use crate::ErrorCode;
+use crate::calls::{CurrentLeader, Fetch, FetchSnapshot, Fetched, FetchedSnapshot, NodeEndpoint, TopicRef};
 use crate::connection::{Connection, Options};
 use crate::error::Error;
 use crate::ids::TopicId;
-use history::{Body, Kind, Process, Recorder};
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,26 +25,24 @@ const TROUBLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Follows the log from its start.
 pub(super) struct Follower {
-    controllers: BTreeMap<i32, SocketAddr>,
     connect: Options,
-    recorder: Arc<Recorder>,
     view: Arc<watch::Sender<ClusterView>>,
     quorum: Arc<Quorum>,
-    image: Image,
-    /// The offset after the last applied record.
-    applied: i64,
-    /// The leader epoch of the batch before `applied`.
-    applied_epoch: i32,
+    log: Log,
     high_watermark: Option<i64>,
     connection: Option<(Claim, Connection)>,
+    /// A snapshot that is being read, from the leader of that claim: another's bytes may differ.
+    download: Option<(Claim, Download)>,
 }
 
 /// What came of an attempt.
 enum Step {
-    /// Records were applied.
+    /// The log went on.
     Applied,
     /// There was nothing new.
     Nothing,
+    /// A later leader is known than the one that was asked.
+    Moved,
 }
 
 /// Why an attempt failed.
@@ -64,6 +59,15 @@ impl From<ObserverError> for Trouble {
     }
 }
 
+impl From<Refused> for Trouble {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Passing(why) => Trouble::Passing(why),
+            Refused::Fatal(error) => Trouble::Fatal(error),
+        }
+    }
+}
+
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         Trouble::Passing(error.to_string())
@@ -72,30 +76,32 @@ impl From<Error> for Trouble {
 
 impl Follower {
     pub(super) fn new(
-        controllers: BTreeMap<i32, SocketAddr>,
         connect: Options,
-        recorder: Arc<Recorder>,
         view: Arc<watch::Sender<ClusterView>>,
         quorum: Arc<Quorum>,
+        log: Log,
     ) -> Follower {
         Follower {
-            controllers,
             connect,
-            recorder,
             view,
             quorum,
-            image: Image::default(),
-            applied: 0,
-            applied_epoch: 0,
+            log,
             high_watermark: None,
             connection: None,
+            download: None,
         }
     }
 
     /// Follows for ever; what it gives is why it could not go on.
     pub(super) async fn follow(mut self) -> ObserverError {
+        let mut claims = self.quorum.best();
         loop {
-            let attempt = timeout(ATTEMPT_LIMIT, self.attempt()).await;
+            let followed = *claims.borrow_and_update();
+            let attempt = tokio::select! {
+                attempt = timeout(ATTEMPT_LIMIT, self.attempt()) => attempt,
+                // What the one that is asked still says may stand still, or never come.
+                _ = claims.wait_for(|best| *best > followed) => Ok(Ok(Step::Moved)),
+            };
             let late = |_| {
                 Err(Trouble::Passing(format!(
                     "no controller answered within {ATTEMPT_LIMIT:?}"
@@ -107,9 +113,11 @@ impl Follower {
                     self.report(None);
                     sleep(UNCOMMITTED_PAUSE).await;
                 }
+                Ok(Step::Moved) => self.connection = None,
                 Err(Trouble::Passing(why)) => {
                     self.connection = None;
                     self.report(Some(why));
+                    self.quorum.look_around();
                     sleep(TROUBLE_PAUSE).await;
                 }
                 Err(Trouble::Fatal(error)) => return error,
@@ -127,30 +135,35 @@ impl Follower {
 
     async fn attempt(&mut self) -> Result<Step, Trouble> {
         let claim = self.connected().await?;
+        let Some((_, connection)) = &mut self.connection else {
+            return Err(Trouble::Passing("the connection was closed".into()));
+        };
+        // Begun at another leader, it begins again.
+        self.download.take_if(|(from, _)| *from != claim);
+        if let Some((_, download)) = &self.download {
+            let asked = FetchSnapshot {
+                id: download.id(),
+                current_leader_epoch: claim.epoch,
+                position: download.position(),
+                max_bytes: FETCH_BYTES,
+            };
+            let part = connection.fetch_snapshot(&asked).await?;
+            return self.take_part(claim, &part);
+        }
         let fetch = Fetch {
             topic: TopicRef {
                 name: METADATA_TOPIC.into(),
                 id: METADATA_TOPIC_ID,
             },
             partition: 0,
-            offset: self.applied,
+            offset: self.log.offset(),
             current_leader_epoch: claim.epoch,
-            last_fetched_epoch: self.applied_epoch,
+            last_fetched_epoch: self.log.last_epoch(),
             known_high_watermark: self.high_watermark,
             max_wait: FETCH_WAIT,
             max_bytes: FETCH_BYTES,
         };
-        let mut claims = self.quorum.best();
-        let Some((_, connection)) = &mut self.connection else {
-            return Err(Trouble::Passing("the connection was closed".into()));
-        };
-        let fetched = tokio::select! {
-            fetched = connection.fetch(&fetch) => fetched?,
-            // A later leader is known: what this one still says may stand still.
-            _ = claims.wait_for(|best| best.is_some_and(|best| best.epoch > claim.epoch)) => {
-                return Err(Trouble::Passing(format!("controller {} leads no more", claim.leader)));
-            }
-        };
+        let fetched = connection.fetch(&fetch).await?;
         self.take(claim, fetched)
     }
 
@@ -164,101 +177,76 @@ impl Follower {
             return Ok(*claim);
         }
         self.connection = None;
-        let unknown = || Trouble::Passing("no controller says that it leads".into());
-        let claim = best.ok_or_else(unknown)?;
-        let address = self.controllers.get(&claim.leader).copied().ok_or_else(unknown)?;
+        let claim = best.ok_or_else(|| Trouble::Passing("no controller says that it leads".into()))?;
+        let address = self.quorum.address(claim.leader).ok_or_else(|| {
+            Trouble::Passing(format!(
+                "controller {} leads, and no address of it is known",
+                claim.leader
+            ))
+        })?;
         let connection = Connection::connect(address, self.connect.clone()).await?;
         self.connection = Some((claim, connection));
         Ok(claim)
     }
 
     fn take(&mut self, claim: Claim, fetched: Fetched) -> Result<Step, Trouble> {
-        if let Some(hint) = fetched.current_leader.filter(|hint| hint.node >= 0) {
-            self.quorum.hear(Claim {
-                epoch: hint.epoch,
-                leader: hint.node,
-            });
-        }
-        if let Some(error) = fetched.error.error() {
-            let why = format!(
-                "controller {} (epoch {}) answers {error}",
-                claim.leader, claim.epoch
-            );
-            return Err(Trouble::Passing(why));
-        }
-        if let Some(snapshot) = fetched.snapshot {
-            let (end_offset, applied) = (snapshot.end_offset, self.applied);
-            return Err(ObserverError::Snapshot { end_offset, applied }.into());
+        self.hear(fetched.current_leader, &fetched.endpoints);
+        refused(claim, fetched.error)?;
+        if let Some(id) = fetched.snapshot {
+            self.log.wants(claim, id)?;
+            self.download = Some((claim, Download::new(id)));
+            return Ok(Step::Applied);
         }
         if let Some(diverging) = fetched.diverging {
-            return Err(Trouble::Fatal(ObserverError::Diverged {
-                leader: claim.leader,
-                epoch: claim.epoch,
-                end_offset: diverging.end_offset,
-                applied: self.applied,
-            }));
+            self.log.diverges(claim, diverging)?;
+            return Ok(Step::Applied);
         }
         self.high_watermark = Some(fetched.high_watermark);
-        let before = self.applied;
-        for batch in fetched.batches {
-            if batch.last_offset < self.applied {
-                continue;
-            }
-            // A batch takes effect as a whole: it is committed when its last record is.
-            if batch.last_offset >= fetched.high_watermark {
-                break;
-            }
-            self.apply(batch)?;
-        }
-        Ok(if self.applied > before {
-            Step::Applied
-        } else {
-            Step::Nothing
+        Ok(match self.log.read(fetched.batches, fetched.high_watermark)? {
+            true => Step::Applied,
+            false => Step::Nothing,
         })
     }
 
-    /// Applies a committed batch: into the history record by record, into the view at once.
-    fn apply(&mut self, batch: Batch) -> Result<(), Trouble> {
-        if batch.base_offset > self.applied {
-            let why = format!(
-                "the log jumps from offset {} to {}",
-                self.applied, batch.base_offset
-            );
-            return Err(ObserverError::Record {
-                offset: self.applied,
-                why,
-            }
-            .into());
-        }
-        let records = match batch.content {
-            Content::Records(records) => records,
-            Content::Control(_) => Vec::new(),
-            Content::Corrupt(why) => {
-                // The bytes may have been hurt on their way: asked again, they come whole or stay in the view.
+    /// Takes a part of a snapshot. Whatever is wrong with it, the log is asked again: it names a newer one where this
+    /// one was deleted.
+    fn take_part(&mut self, claim: Claim, part: &FetchedSnapshot) -> Result<Step, Trouble> {
+        let Some((_, mut download)) = self.download.take() else {
+            return Ok(Step::Nothing);
+        };
+        self.hear(part.current_leader, &part.endpoints);
+        refused(claim, part.error)?;
+        let id = download.id();
+        match download.take(part) {
+            Err(why) => {
                 return Err(Trouble::Passing(format!(
-                    "the batch at {} is corrupt: {why}",
-                    batch.base_offset
+                    "controller {} sends a snapshot (end {}, epoch {}) that cannot be used: {why}",
+                    claim.leader, id.end_offset, id.epoch
                 )));
             }
-        };
-        let mut seen: Vec<Body> = Vec::new();
-        for (offset, value) in records.into_iter().filter(|(offset, _)| *offset >= self.applied) {
-            let place = history::LogPlace::of(offset, batch.base_offset);
-            let change = decode(&value.unwrap_or_default());
-            let told = change.and_then(|change| self.image.apply(change, place));
-            seen.extend(told.map_err(|why| ObserverError::Record { offset, why })?);
+            Ok(Some(batches)) => self.log.load(id, &batches)?,
+            Ok(None) => self.download = Some((claim, download)),
         }
-        for body in &seen {
-            self.recorder
-                .record(Process::Observer, Kind::Ok, body.clone())
-                .map_err(ObserverError::from)?;
-        }
-        self.applied = batch.last_offset + 1;
-        self.applied_epoch = batch.leader_epoch;
-        self.view.send_modify(|view| {
-            seen.iter().for_each(|body| view.take(body));
-            view.applied = self.applied;
-        });
-        Ok(())
+        Ok(Step::Applied)
     }
+
+    fn hear(&self, leader: Option<CurrentLeader>, endpoints: &[NodeEndpoint]) {
+        for end in endpoints {
+            self.quorum.meet(end.node, &end.host, end.port);
+        }
+        if let Some(leader) = leader.filter(|leader| leader.node >= 0) {
+            self.quorum.hear(Claim {
+                epoch: leader.epoch,
+                leader: leader.node,
+            });
+        }
+    }
+}
+
+fn refused(claim: Claim, error: ErrorCode) -> Result<(), Trouble> {
+    let Some(error) = error.error() else { return Ok(()) };
+    Err(Trouble::Passing(format!(
+        "controller {} (epoch {}) answers {error}",
+        claim.leader, claim.epoch
+    )))
 }

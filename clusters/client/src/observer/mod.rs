@@ -2,16 +2,22 @@
 //!
 //! It fetches from the active controller with replica id −1 and the last applied record's epoch, applies only
 //! what an answer's high watermark covers, and fetches the rest again: so nothing uncommitted is ever held, and a
-//! change of leader has nothing to corrupt. Where the leader's history leaves what was applied, a committed
-//! record is gone, and the observer ends with that as its error.
+//! change of leader has nothing to corrupt. Where the log begins later it reads the leader's snapshot, and tells the
+//! stretch that it did not see as a gap. Where the leader's log leaves what was applied, a committed record is gone:
+//! that is told, and the leader's log followed. What it cannot read it passes over, and says so.
 //!
-//! It does not read snapshots: it must start before the cluster writes its first.
+//! Nothing that a cluster does ends it; only a history that takes no more entries does.
 
 mod change;
+mod control;
 mod decode;
+mod difference;
+mod epochs;
 mod follow;
 mod image;
+mod log;
 mod quorum;
+mod snapshot;
 mod view;
 
 pub use view::{BrokerView, ClusterView};
@@ -44,40 +50,6 @@ pub enum ObserverError {
     /// The history takes no more entries.
     #[error("the history cannot be written: {0}; is the disk full?")]
     Recorder(#[from] io::Error),
-    /// A record that was committed and applied is not in the active controller's log.
-    #[error(
-        "the metadata log of controller {leader} (epoch {epoch}) leaves the committed one at offset {end_offset}, \
-         below offset {applied} which was applied: a committed metadata record is lost"
-    )]
-    Diverged {
-        /// The active controller.
-        leader: i32,
-        /// The quorum's epoch.
-        epoch: i32,
-        /// Up to where the logs may agree.
-        end_offset: i64,
-        /// The offset after the last applied record.
-        applied: i64,
-    },
-    /// The log no longer goes back to where the observer is.
-    #[error(
-        "the metadata log begins at a snapshot (end offset {end_offset}), the observer is at {applied}; \
-         start it before the cluster writes its first snapshot"
-    )]
-    Snapshot {
-        /// The snapshot's end offset.
-        end_offset: i64,
-        /// The offset after the last applied record.
-        applied: i64,
-    },
-    /// A committed record that cannot be understood.
-    #[error("the committed metadata record at offset {offset} cannot be understood: {why}")]
-    Record {
-        /// Its offset.
-        offset: i64,
-        /// What is wrong with it.
-        why: String,
-    },
     /// A bug of the observer.
     #[error("the observer's task died: {0}")]
     Died(String),
@@ -151,18 +123,22 @@ async fn run(
         client_id: "ackall-observer".into(),
     };
     let view = Arc::new(view);
-    let watched = quorum::Quorum::new(recorder.clone(), view.clone());
+    let (watched, mut met) = quorum::Quorum::new(recorder.clone(), view.clone(), controllers);
+    let log = log::Log::new(recorder, view.clone());
+    let follower = follow::Follower::new(connect.clone(), view, watched.clone(), log);
     let mut scouts = JoinSet::new();
-    for address in controllers.values().copied() {
-        scouts.spawn(quorum::scout(watched.clone(), address, connect.clone()));
-    }
-    let follower = follow::Follower::new(controllers, connect, recorder, view, watched);
-    tokio::select! {
-        error = follower.follow() => Err(error),
-        // A scout ends only where the history cannot be written.
-        Some(ended) = scouts.join_next() => match ended {
-            Ok(error) => Err(error.into()),
-            Err(died) => Err(ObserverError::Died(died.to_string())),
-        },
+    let mut following = std::pin::pin!(follower.follow());
+    loop {
+        tokio::select! {
+            error = &mut following => return Err(error),
+            Some(address) = met.recv() => {
+                scouts.spawn(quorum::scout(watched.clone(), address, connect.clone()));
+            }
+            // A scout ends only where the history cannot be written.
+            Some(ended) = scouts.join_next() => return match ended {
+                Ok(error) => Err(error.into()),
+                Err(died) => Err(ObserverError::Died(died.to_string())),
+            },
+        }
     }
 }

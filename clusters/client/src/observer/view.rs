@@ -1,6 +1,6 @@
 //! The cluster as the committed metadata log has it, to wait on.
 
-use history::{Body, BrokerChange, BrokerState, ConfigChange, PartitionState, QuorumState};
+use history::{Body, BrokerChange, BrokerState, ConfigChange, PartitionState, QuorumState, Voter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,11 +13,13 @@ pub struct ClusterView {
     pub brokers: BTreeMap<i32, BrokerView>,
     /// Who leads the quorum, as last answered; leader −1, epoch −1 before any answer.
     pub quorum: QuorumState,
-    /// Finalised feature levels.
+    /// The voters of the metadata log, where a record names them (KIP-853); none where they are only configured.
+    pub voters: Vec<Voter>,
+    /// Finalised feature levels, that of `kraft.version` included where a record sets it.
     pub features: BTreeMap<String, i16>,
     /// Configurations by resource (type 2 topic, 4 broker; name) and key.
     pub configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
-    /// The offset after the last applied record of the metadata log.
+    /// The offset after the last applied record of the metadata log. It falls where committed records vanished.
     pub applied: i64,
     /// The last failure to reach a controller, until one answers again.
     pub trouble: Option<String>,
@@ -74,6 +76,7 @@ impl ClusterView {
             Body::TopicRemoved(removed) => self.partitions.retain(|_, state| state.key.id != removed.id),
             Body::Broker(state) => self.take_broker(state),
             Body::Config(change) => self.take_config(change),
+            Body::Voters(voters) => self.voters.clone_from(&voters.voters),
             Body::Feature(feature) => {
                 self.features.insert(feature.name.clone(), feature.level);
             }
@@ -147,6 +150,7 @@ impl Default for ClusterView {
                 epoch: -1,
                 high_watermark: -1,
             },
+            voters: Vec::new(),
             features: BTreeMap::new(),
             configs: BTreeMap::new(),
             applied: 0,

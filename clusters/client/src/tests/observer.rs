@@ -121,7 +121,7 @@ async fn controllers(count: usize) -> Vec<Fake> {
         let fake = Fake::start(node).await.unwrap();
         fake.change(|state| {
             let log = state.log(METADATA_TOPIC, 0);
-            (log.id, log.shows_uncommitted) = (TopicId::from_u128(1), true);
+            (log.id, log.is_metadata) = (TopicId::from_u128(1), true);
         });
         fakes.push(fake);
     }
@@ -358,56 +358,6 @@ async fn it_goes_on_trying_until_it_is_stopped() {
         .await
         .expect("it does not stop")
         .unwrap();
-}
-
-#[tokio::test]
-async fn a_committed_record_that_is_gone_ends_it() {
-    let fakes = controllers(1).await;
-    log(&fakes[0], |log| append(log, &[feature(1)]));
-    let watch = Watch::start(&fakes);
-    watch.until(|view| view.applied == 1).await;
-    log(&fakes[0], |log| log.diverging = Some((3, 0)));
-    let error = watch.end().await;
-    assert!(
-        matches!(
-            error,
-            ObserverError::Diverged {
-                end_offset: 0,
-                applied: 1,
-                ..
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn a_snapshot_in_place_of_the_log_ends_it() {
-    let fakes = controllers(1).await;
-    log(&fakes[0], |log| log.snapshot = Some((100, 3)));
-    let error = Watch::start(&fakes).end().await;
-    assert!(
-        matches!(
-            error,
-            ObserverError::Snapshot {
-                end_offset: 100,
-                applied: 0
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn a_committed_record_that_cannot_be_understood_ends_it() {
-    let fakes = controllers(1).await;
-    log(&fakes[0], |log| append(log, &[feature(1), partition()]));
-    let error = Watch::start(&fakes).end().await;
-    assert!(
-        matches!(error, ObserverError::Record { offset: 1, .. }),
-        "{error}"
-    );
-    assert!(error.to_string().contains("no TopicRecord"), "{error}");
 }
 
 #[tokio::test]
