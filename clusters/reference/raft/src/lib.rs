@@ -37,6 +37,14 @@
 //!    nor stands for election. Installed means: the snapshot is on disk, then the log is emptied.
 //! 8. After [`Action::Fatal`] the machine is dead: it ignores whatever follows.
 //!
+//! # Sources
+//!
+//! Every rule names where it comes from, beside its code: *seed 1* to *seed 6* are the steps of the
+//! seed document "How does leader election work in KRaft, and what is a leader epoch?", with its
+//! further headings by name (*seed, split votes*; *seed, pre-vote*; *seed, fetch*; *seed, restart*);
+//! KIP-595 (KRaft), KIP-630 (snapshots), KIP-853 (voters that change), KIP-996 (pre-vote) with the
+//! request or the heading concerned; *Raft* is the paper of Ongaro and Ousterhout, by section.
+//!
 //! # Invariants
 //!
 //! * The epoch only grows. In one epoch a node votes for one candidate at most, follows one leader

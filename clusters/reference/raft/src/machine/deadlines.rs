@@ -24,7 +24,8 @@ impl Raft {
         .min()
     }
 
-    /// Lets one thing that is due happen. False when nothing is.
+    /// Lets one thing that is due happen. False when nothing is. Seed 1: an election is triggered by
+    /// hearing nothing from a leader, or by knowing none.
     pub(super) fn expire(&mut self, now: Nanos) -> bool {
         if self.state_deadline().is_none_or(|at| at > now) {
             return false;

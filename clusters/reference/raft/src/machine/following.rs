@@ -9,6 +9,7 @@ use crate::{
 };
 
 impl Raft {
+    /// Seed 6 (KIP-595 "BeginQuorumEpoch"): the leader is recognized, and fetched from.
     pub(super) fn on_begin_quorum_epoch(
         &mut self,
         now: Nanos,
@@ -22,6 +23,7 @@ impl Raft {
         Ok(Body::BeginQuorumEpoch)
     }
 
+    /// KIP-595 "EndQuorumEpoch": the leader is gone, and there is no need to wait until that is noticed.
     pub(super) fn on_end_quorum_epoch(
         &mut self,
         now: Nanos,
@@ -58,7 +60,7 @@ impl Raft {
         }
     }
 
-    /// The first of the preferred stands at once, each further one after twice the pause of the
+    /// KIP-595 "EndQuorumEpoch": the first of the preferred stands at once, each further one after twice the pause of the
     /// one before it, and who is not preferred last.
     fn succession_pause(&self, preferred: &[ReplicaKey]) -> Nanos {
         let me = self.config.id();
@@ -76,6 +78,8 @@ impl Raft {
         }
     }
 
+    /// What the leader's answer brings (KIP-595 "Fetch"): records, or where the logs part (Raft 5.3),
+    /// or that a snapshot is to be fetched (KIP-630). An answer is word from the leader.
     pub(super) fn on_fetched(&mut self, now: Nanos, from: NodeId, answer: FetchAnswer<Vec<Batch>>) {
         let deadline = self.fetch_timer(now);
         match &mut self.state {
@@ -170,6 +174,8 @@ impl Raft {
         }
     }
 
+    /// A Fetch returns what is not committed too: only what is below the answer's high watermark is
+    /// (KIP-595 "Fetch").
     fn commit_up_to(&mut self, high_watermark: Offset) {
         let known_here = high_watermark.min(self.log.end());
         // An empty prefix is not worth a word.

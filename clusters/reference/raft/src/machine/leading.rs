@@ -25,7 +25,7 @@ impl Raft {
             .collect()
     }
 
-    /// Answers a Fetch, or parks it.
+    /// Answers a Fetch, or parks it: replication is by pulling (KIP-595 "Fetch").
     pub(super) fn on_fetch(
         &mut self,
         now: Nanos,
@@ -73,7 +73,7 @@ impl Raft {
 
     fn check_fetch(&self, request: &FetchRequest) -> Result<(), Refusal> {
         self.check_epoch(request.epoch)?;
-        // A replica's offset counts towards commits, so it must say what its log ends with.
+        // KIP-595 "Fetch": a replica's offset counts towards commits, so it must say what its log ends with.
         let unproven =
             request.replica.is_some() && (request.epoch.is_none() || request.last_fetched_epoch.is_none());
         let nonsense = request.fetch_offset < 0
@@ -135,7 +135,8 @@ impl Raft {
         }
     }
 
-    /// Commits what a majority has, once that covers a record of this epoch: what an earlier
+    /// Commits what a majority has, once that covers a record of this epoch (KIP-595 "Fetch",
+    /// high watermark; Raft 5.4.2 and figure 8): what an earlier
     /// leader's records have reached says nothing until a record of one's own is on top of them.
     pub(super) fn advance_high_watermark(&mut self, now: Nanos) {
         let majority = self.voter_set().majority();
@@ -170,7 +171,8 @@ impl Raft {
         }
     }
 
-    /// When the leader must give up, unless a majority (itself included) fetches before.
+    /// When the leader must give up, unless a majority (itself included) fetches before: a leader that
+    /// is cut off must not stay in office (KIP-595 "Fetch", leader resignation; 1.5 fetch time-outs).
     pub(super) fn check_quorum_deadline(&self) -> Option<Nanos> {
         let State::Leader(leader) = &self.state else {
             return None;
@@ -186,7 +188,7 @@ impl Raft {
         Some(oldest_needed.saturating_add(fetch_timeout.saturating_add(fetch_timeout / 2)))
     }
 
-    /// When a voter that does not fetch is told (again) who leads.
+    /// When a voter that does not fetch is told (again) who leads (seed 6; KIP-595 "BeginQuorumEpoch").
     pub(super) fn announcement_due(&self, voter: &FollowingVoter) -> Nanos {
         let pause = nanos(self.config.timeouts().fetch_timeout) / 2;
         voter

@@ -27,6 +27,7 @@ impl Raft {
         }
     }
 
+    /// Seed 3: the request carries the end of the candidate's own log (KIP-595 "Vote").
     fn vote_request(&self, pre_vote: bool) -> Request {
         Request::Vote(VoteRequest {
             pre_vote,

@@ -64,6 +64,7 @@ impl Raft {
         self.enter(quorum, State::Unattached { election_at });
     }
 
+    /// Seed, fetch: "learns about a newer epoch and steps down".
     pub(super) fn become_follower(&mut self, now: Nanos, epoch: Epoch, leader: NodeId) {
         let mut quorum = self.quorum_in(epoch);
         quorum.leader = Some(leader);
@@ -97,7 +98,7 @@ impl Raft {
         }
     }
 
-    /// The poll is lost: back to the last known leader, or to knowing none.
+    /// The poll is lost, and no epoch was used up (KIP-996): back to the last known leader, or to knowing none.
     pub(super) fn give_up_prospects(&mut self, now: Nanos) {
         let QuorumState { epoch, leader, .. } = self.quorum;
         match leader.filter(|node| *node != self.config.id() && self.may_lead(*node)) {
@@ -111,6 +112,7 @@ impl Raft {
         }
     }
 
+    /// Seed 2: the next epoch, and the own vote in it, on disk before anyone is asked.
     pub(super) fn become_candidate(&mut self, now: Nanos) {
         let Some(epoch) = self.quorum.epoch.checked_add(1) else {
             return self.die(Fatal::EpochsExhausted);
@@ -137,6 +139,7 @@ impl Raft {
         self.actions.push(Action::Persist(self.quorum));
     }
 
+    /// Seed 5. The epoch begins with a LeaderChange (KIP-595 "LeaderChangeMessage").
     pub(super) fn become_leader(&mut self, now: Nanos, granting_voters: Vec<ReplicaKey>) {
         let epoch = self.quorum.epoch;
         let leadership = Leadership {
@@ -181,7 +184,7 @@ impl Raft {
         self.actions.push(Action::Sync(self.log.ticket()));
     }
 
-    /// Gives up leading, if leading: the others learn whom this node would like to see next.
+    /// Gives up leading, if leading (KIP-595 "EndQuorumEpoch"): the others learn whom this node would like to see next.
     pub(super) fn resign(&mut self, now: Nanos) {
         let State::Leader(leader) = &self.state else {
             return;
@@ -224,6 +227,7 @@ impl Raft {
         }
     }
 
+    /// Seed 2 and 4: what is said in the new state rests on the disk (KIP-595 "Quorum State").
     pub(super) fn enter(&mut self, quorum: QuorumState, state: State) {
         if quorum != self.quorum {
             self.quorum = quorum;
@@ -273,7 +277,7 @@ impl Raft {
         }
     }
 
-    /// T..2T from now; at once where there is nobody to collide with.
+    /// Seed, split votes: randomized, so that simultaneous candidacies are unlikely. T..2T from now; at once where there is nobody to collide with.
     pub(super) fn election_timer(&mut self, now: Nanos) -> Nanos {
         if self.voter_set().len() == 1 {
             return now;

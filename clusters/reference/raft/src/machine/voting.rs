@@ -21,9 +21,11 @@ impl Raft {
         if !sane || request.candidate.id == self.config.id() {
             return Err(Refusal::InvalidRequest);
         }
+        // Seed 4a: the candidate's epoch is not older than the voter's (KIP-595 "Vote").
         if request.epoch < self.quorum.epoch {
             return Err(Refusal::FencedLeaderEpoch);
         }
+        // Seed, fetch: a higher epoch is always adopted, seen in a pre-vote too (KIP-996).
         if request.epoch > self.quorum.epoch {
             self.become_unattached(now, request.epoch);
         }
@@ -35,12 +37,15 @@ impl Raft {
         Ok(Body::Vote { granted })
     }
 
+    /// Seed 4b, "why the up-to-date-log rule matters"; Raft 5.4.1: the later last epoch, or the same
+    /// and at least as long.
     fn is_up_to_date(&self, request: &VoteRequest) -> bool {
         self.config.has(Bug::UpToDateCheckSkipped)
             || (request.last_epoch, request.last_offset) >= (self.log.last_epoch(), self.log.end())
     }
 
-    /// A pre-vote binds nobody. Who hears from a leader sees no need for an election.
+    /// A pre-vote binds nobody. Who hears from a leader sees no need for an election: a leader never
+    /// does, a follower not once it has fetched from it (KIP-996 "Pre-Vote"; seed, pre-vote).
     fn would_vote_for(&self, request: &VoteRequest) -> bool {
         let hears_a_leader = match &self.state {
             State::Leader(_) => true,
@@ -50,7 +55,7 @@ impl Raft {
         !hears_a_leader && self.is_up_to_date(request)
     }
 
-    /// One vote an epoch, none once a leader is known, none for a log that may lack something
+    /// Seed 4, "the peer records that it voted" (KIP-595 "Vote"): one vote an epoch, none once a leader is known, none for a log that may lack something
     /// committed. A fresh vote starts the timer anew, so that the candidate has its time.
     fn vote_for(&mut self, now: Nanos, request: &VoteRequest) -> bool {
         if !matches!(self.state, State::Unattached { .. } | State::Prospective(_)) {
@@ -70,6 +75,7 @@ impl Raft {
         true
     }
 
+    /// Seed 5: a strict majority of voters makes a leader; of pre-votes, a candidate (KIP-996).
     pub(super) fn on_ballot(&mut self, now: Nanos, from: NodeId, granted: bool) {
         let voters = self.voter_set().len();
         let majority = self.voter_set().majority();
