@@ -3,7 +3,10 @@
 use super::{PATIENT, TOPIC, connect, leader, topic, topic_id};
 use crate::ErrorCode;
 use crate::batch::Content;
-use crate::calls::{Acks, CreateTopic, Fetch, Layout, OffsetQuestion, Produce, TopicRef};
+use crate::calls::{
+    Acks, AddVoter, CreateTopic, Fetch, FetchSnapshot, Layout, Listener, OffsetQuestion, Produce,
+    RemoveVoter, SnapshotId, TopicRef,
+};
 use crate::fake::Reaction;
 use bytes::Bytes;
 use history::LogEnd;
@@ -195,4 +198,128 @@ async fn features_quorum_and_cluster_are_told() {
     );
     let unknown = connection.metadata("nowhere").await.unwrap();
     assert_eq!(unknown.topic.error, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+}
+
+#[tokio::test]
+async fn the_quorum_is_described_with_directories_and_addresses_where_the_version_has_them() {
+    for at_most in [0, 1, 2] {
+        let fake = leader().await;
+        let directory = crate::TopicId::from_u128(8);
+        fake.change(|state| {
+            state.at_most.insert(55, at_most);
+            state.quorum = (1, 9);
+            state.voters.insert(1, (directory, ([127, 0, 0, 1], 9093).into()));
+        });
+        let quorum = connect(&fake, PATIENT).await.describe_quorum().await.unwrap();
+        assert_eq!((quorum.voters.len(), quorum.voters[0].node), (1, 1));
+        assert_eq!(quorum.voters[0].directory == directory, at_most == 2);
+        let listeners = quorum.nodes.iter().flat_map(|node| &node.listeners);
+        let ports: Vec<u16> = listeners.map(|listener| listener.port).collect();
+        assert_eq!(ports, if at_most == 2 { vec![9093] } else { vec![] });
+    }
+}
+
+#[tokio::test]
+async fn a_snapshot_is_read_from_any_position_in_it() {
+    let fake = leader().await;
+    let whole = crate::fake::snapshot_bytes(&[Bytes::from_static(&[1, 20, 0, 0])]);
+    let id = SnapshotId {
+        end_offset: 7,
+        epoch: 3,
+    };
+    fake.change(|state| {
+        let log = state.log(crate::observer::METADATA_TOPIC, 0);
+        (log.leader, log.leader_epoch) = (1, 3);
+        log.snapshots.insert((7, 3), whole.clone());
+    });
+    let mut connection = connect(&fake, PATIENT).await;
+    let asked = FetchSnapshot {
+        id,
+        current_leader_epoch: 3,
+        position: 10,
+        max_bytes: 20,
+    };
+    let part = connection.fetch_snapshot(&asked).await.unwrap();
+    assert_eq!((part.error, part.id), (ErrorCode::NONE, id));
+    assert_eq!((part.size, part.position), (whole.len() as i64, 10));
+    assert_eq!(part.bytes, whole.slice(10..30));
+    for (asked, error) in [
+        (
+            FetchSnapshot {
+                position: 1 << 30,
+                ..asked
+            },
+            ErrorCode::POSITION_OUT_OF_RANGE,
+        ),
+        (
+            FetchSnapshot {
+                id: SnapshotId {
+                    end_offset: 8,
+                    epoch: 3,
+                },
+                ..asked
+            },
+            ErrorCode::SNAPSHOT_NOT_FOUND,
+        ),
+        (
+            FetchSnapshot {
+                current_leader_epoch: 2,
+                ..asked
+            },
+            ErrorCode::FENCED_LEADER_EPOCH,
+        ),
+    ] {
+        let refused = connection.fetch_snapshot(&asked).await.unwrap();
+        assert_eq!((refused.error, refused.bytes.len()), (error, 0));
+    }
+    let refused = FetchSnapshot {
+        current_leader_epoch: 2,
+        ..asked
+    };
+    let leader = connection.fetch_snapshot(&refused).await.unwrap().current_leader;
+    assert_eq!(leader.map(|leader| (leader.node, leader.epoch)), Some((1, 3)));
+}
+
+#[tokio::test]
+async fn voters_come_and_go_by_id_and_directory() {
+    let fake = leader().await;
+    let mut connection = connect(&fake, PATIENT).await;
+    let directory = crate::TopicId::from_u128(8);
+    let add = AddVoter {
+        cluster_id: None,
+        node: 104,
+        directory,
+        listeners: vec![Listener {
+            name: "CONTROLLER".into(),
+            host: "127.0.0.1".into(),
+            port: 9093,
+        }],
+        timeout: PATIENT,
+    };
+    let added = connection.add_raft_voter(&add).await.unwrap();
+    assert_eq!(added.error, ErrorCode::NONE);
+    let voter = fake.change(|state| state.voters[&104]);
+    assert_eq!(voter, (directory, ([127, 0, 0, 1], 9093).into()));
+    // DUPLICATE_VOTER.
+    fake.change(|state| state.react(80, [Reaction::Refuse(126)]));
+    let again = connection.add_raft_voter(&add).await.unwrap();
+    assert_eq!(
+        (again.error.0, again.message.as_deref()),
+        (126, Some("as scripted"))
+    );
+
+    let remove = RemoveVoter {
+        cluster_id: None,
+        node: 104,
+        directory: crate::TopicId::from_u128(9),
+        timeout: PATIENT,
+    };
+    let other = connection.remove_raft_voter(&remove).await.unwrap();
+    assert_eq!(other.error, ErrorCode::VOTER_NOT_FOUND);
+    let gone = connection
+        .remove_raft_voter(&RemoveVoter { directory, ..remove })
+        .await
+        .unwrap();
+    assert_eq!(gone.error, ErrorCode::NONE);
+    assert!(fake.change(|state| state.voters.is_empty()));
 }

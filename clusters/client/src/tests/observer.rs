@@ -1,7 +1,12 @@
 //! The observer, against controllers that do what a test tells them to.
 
+mod divergence;
+mod leaders;
+mod records;
+mod snapshots;
+
 use super::PATIENT;
-use crate::fake::{Fake, Log, Reaction, metadata_batch};
+use crate::fake::{Fake, Log, Reaction, control_batch, metadata_batch};
 use crate::observer::METADATA_TOPIC;
 use crate::{ClusterView, Observer, ObserverError, ObserverOptions, TopicId};
 use bytes::Bytes;
@@ -100,6 +105,12 @@ impl Watch {
         entries
     }
 
+    /// What of the metadata log the history tells, an entry each; `~` marks those whose order is not known.
+    fn told(&self) -> Vec<String> {
+        let entries = self.entries().into_iter();
+        entries.filter_map(|entry| told(entry.body)).collect()
+    }
+
     /// Offsets and batches of the metadata log, in the history's order.
     fn places(&self) -> Vec<(i64, i64)> {
         let places = self.entries().into_iter().filter_map(|entry| match entry.body {
@@ -112,6 +123,37 @@ impl Watch {
         });
         places.map(|at| (at.log_offset, at.batch)).collect()
     }
+}
+
+fn told(body: Body) -> Option<String> {
+    let place = |at: history::LogPlace| format!("@{}{}", at.log_offset, if at.in_gap { "~" } else { "" });
+    Some(match body {
+        Body::Feature(feature) => format!("{}={}{}", feature.name, feature.level, place(feature.at)),
+        Body::Broker(state) => format!("broker {} {:?}{}", state.broker, state.change, place(state.at)),
+        Body::Partition(state) => format!("isr {:?}{}", state.isr, place(state.at)),
+        Body::TopicRemoved(removed) => format!("topic gone{}", place(removed.at)),
+        Body::QuorumLeader(leader) => {
+            format!("leader {} {}{}", leader.leader, leader.epoch, place(leader.at))
+        }
+        Body::Voters(voters) => format!("{} voters{}", voters.voters.len(), place(voters.at)),
+        Body::MetadataGap(gap) => format!("gap {}..{} {:?}", gap.from, gap.to, gap.cause),
+        Body::MetadataDiverged(gone) => format!(
+            "diverged from {}: {}/{} here, {}/{} at {} in {}",
+            gone.from,
+            gone.trusted_offset,
+            gone.trusted_epoch,
+            gone.leader_offset,
+            gone.leader_epoch,
+            gone.leader,
+            gone.quorum_epoch
+        ),
+        Body::MetadataUnread(unread) => {
+            let hides = if unread.hides { "hides" } else { "note" };
+            format!("{hides} {:?}{}", unread.record_type, place(unread.at))
+        }
+        Body::Config(_) | Body::Quorum(_) => return None,
+        other => panic!("{other:?}"),
+    })
 }
 
 /// Controllers 101 and on, all with one view of who leads.
@@ -145,6 +187,25 @@ fn log<T>(fake: &Fake, change: impl FnOnce(&mut Log) -> T) -> T {
 
 fn append(log: &mut Log, records: &[Bytes]) {
     log.append(&metadata_batch(records), records.len() as i64);
+}
+
+fn append_control(log: &mut Log, records: &[(i16, Bytes)]) {
+    log.append(&control_batch(records), records.len() as i64);
+}
+
+/// How often a controller was asked something.
+fn asked(fake: &Fake, call: i16) -> usize {
+    fake.change(|state| state.asked.iter().filter(|asked| **asked == call).count())
+}
+
+async fn until_true(what: &str, mut is_true: impl FnMut() -> bool) {
+    timeout(PATIENT, async {
+        while !is_true() {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    })
+    .await
+    .unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 fn record(parts: &[&[u8]]) -> Bytes {
@@ -248,15 +309,8 @@ async fn what_is_not_committed_is_held_back_until_the_high_watermark_covers_it()
     let watch = Watch::start(&fakes);
     watch.until(|view| view.applied == 2).await;
     // Several more answers bring the uncommitted batch again.
-    let asked = || fakes[0].change(|state| state.asked.iter().filter(|call| **call == FETCH).count());
-    let before = asked();
-    timeout(PATIENT, async {
-        while asked() < before + 3 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .expect("it asks no more");
+    let before = asked(&fakes[0], FETCH);
+    until_true("it asks again", || asked(&fakes[0], FETCH) >= before + 3).await;
     assert_eq!(watch.places(), [(1, 0)]);
     log(&fakes[0], |log| log.high_watermark = None);
     let view = watch.until(|view| view.applied == 4).await;
