@@ -1,0 +1,85 @@
+//! Kafka's classes, run one at a time.
+
+use clusters::kafka_jars::{self, KafkaJars};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::process::Process;
+use crate::support::{Folder, skipped};
+
+/// A tool's heap, MiB: with less the JVM collects instead of working.
+const TOOL_HEAP: u32 = 128;
+/// How long a tool may take: half a second, on a machine with nothing else to do.
+const TOOL_LIMIT: Duration = Duration::from_secs(90);
+
+/// Kafka's jars, and the right to run a JVM.
+pub struct Kafka {
+    jars: KafkaJars,
+    /// Held until this is dropped: two JVMs on two cores would make everyone's time-outs a lottery.
+    _turn: File,
+    folder: Folder,
+}
+
+/// Kafka, once it is this test's turn; none, and a word about it, where it cannot be had.
+pub fn kafka(test: &str) -> Option<Kafka> {
+    static FOUND: OnceLock<Result<KafkaJars, String>> = OnceLock::new();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kafka");
+    let found = FOUND
+        .get_or_init(|| kafka_jars::find(kafka_jars::VERSION, &cache).map_err(|absent| absent.to_string()));
+    let jars = match found {
+        Ok(jars) => jars.clone(),
+        Err(reason) => {
+            skipped("kafka", reason);
+            return None;
+        }
+    };
+    fs::create_dir_all(&cache).unwrap();
+    let turn = File::create(cache.join("turn")).unwrap();
+    turn.lock().unwrap();
+    println!("Kafka {} from {:?}", jars.version(), jars.source());
+    Some(Kafka {
+        jars,
+        _turn: turn,
+        folder: Folder::new(&format!("kafka-{test}")),
+    })
+}
+
+impl Kafka {
+    /// A command that runs a class.
+    pub fn class(&self, heap_mib: u32, class: &str) -> Command {
+        let mut command = self.jars.java(heap_mib);
+        command
+            .arg(format!("-Dlog4j2.configurationFile={}", self.quiet().display()))
+            .arg(class);
+        command
+    }
+
+    /// Runs a tool to its end: what it said, where all was well.
+    pub fn tool(&self, class: &str, args: &[&str]) -> Result<String, String> {
+        let mut command = self.class(TOOL_HEAP, class);
+        command.args(args);
+        let process = Process::start(command, &self.folder.0.join("said"));
+        match process.wait(TOOL_LIMIT) {
+            (status, said) if status.success() => Ok(said),
+            (status, said) => Err(format!("{class}: {status}\n{said}")),
+        }
+    }
+
+    /// A folder for the test's files.
+    pub fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// A configuration that logs warnings only.
+    fn quiet(&self) -> PathBuf {
+        let path = self.folder.0.join("log4j2.properties");
+        let text = "appender.out.type=Console\nappender.out.name=out\nappender.out.layout.type=PatternLayout\n\
+                    appender.out.layout.pattern=%d{HH:mm:ss.SSS} %p %c{1} %m%n\nrootLogger.level=WARN\n\
+                    rootLogger.appenderRef.out.ref=out\n";
+        fs::write(&path, text).unwrap();
+        path
+    }
+}

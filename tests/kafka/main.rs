@@ -1,0 +1,17 @@
+//! Apache Kafka on our side of the fence: its tools read our files and ask our quorum, and our observer reads its
+//! metadata log.
+//!
+//! Where Kafka's jars cannot be had (see `docs/ci.md`) these say SKIPPED and pass, unless `ACKALL_REQUIRE` names
+//! `kafka`. One JVM at a time runs, on any machine.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod apache;
+mod dump;
+mod formats;
+mod jvm;
+mod names;
+mod process;
+mod quorum;
+mod reference;
