@@ -4,6 +4,8 @@
 //! Where Kafka's jars cannot be had (see `docs/ci.md`) these say SKIPPED and pass, unless `ACKALL_REQUIRE` names
 //! `kafka`. One JVM at a time runs, on any machine.
 
+#![cfg(target_os = "linux")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
