@@ -12,6 +12,8 @@ pub const NO_ACKS: &str = "no-acks";
 pub const STEP_NOT_REACHED: &str = "step-not-reached";
 /// The history has no metadata of a partition, and a promise that needs it is named.
 pub const NO_METADATA: &str = "no-metadata";
+/// Metadata that may have changed a partition was not seen, and a promise that needs it is named.
+pub const METADATA_UNSEEN: &str = "metadata-unseen";
 /// A partition was never whole, so nothing was ever promised of it.
 pub const PROMISE_NOT_STARTED: &str = "promise-not-started";
 /// Too few acknowledgements, in all or at one stage.

@@ -31,10 +31,11 @@ pub fn check(history: &History) -> Verdict {
     let names = Names::of(history);
     let facts = Facts::of(history, &names);
     let promises = Promises::of(history, &names);
-    let anomalies = rules::find_all(&rules::Case {
+    let mut anomalies = rules::find_all(&rules::Case {
         facts: &facts,
         promises: &promises,
     });
+    anomalies.extend(rules::committed_metadata_lost::find(history));
     let lacks = vacuity::lacks(history, &facts, &promises);
     let verdict = if anomalies.iter().any(|anomaly| anomaly.inside_promise) {
         Outcome::Fail

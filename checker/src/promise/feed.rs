@@ -26,6 +26,18 @@ pub(super) struct Feed<'a> {
     brokers: Brokers,
     min_isr: MinIsr,
     batch: Batch<'a>,
+    /// When the metadata log was last seen to say anything.
+    last_seen: u64,
+    unseen: Option<Unseen>,
+    /// What was not understood: it may have said something of brokers and settings that counts for later partitions.
+    not_understood: Option<String>,
+}
+
+/// A stretch of the metadata log that was not seen, until the log goes on after it. What the state is after it is told
+/// by entries with `in_gap`.
+struct Unseen {
+    from: u64,
+    why: String,
 }
 
 /// The records of one batch of the metadata log: they take effect together.
@@ -48,6 +60,9 @@ impl<'a> Feed<'a> {
             brokers: Brokers::default(),
             min_isr: MinIsr::of(&history.header),
             batch: Batch::default(),
+            last_seen: 0,
+            unseen: None,
+            not_understood: None,
         };
         let did_not_happen = refused(history);
         let ends = batch_ends(history);
@@ -62,6 +77,29 @@ impl<'a> Feed<'a> {
 
     fn take(&mut self, entry: &'a Entry, did_not_happen: &BTreeSet<u64>) {
         match &entry.body {
+            Body::MetadataGap(gap) => {
+                let why = format!(
+                    "the metadata log was not seen from offset {} to {}",
+                    gap.from, gap.to
+                );
+                self.hide(why, true);
+            }
+            Body::MetadataDiverged(gone) => {
+                let why = format!(
+                    "committed metadata from offset {} on is gone from the log of controller {} (epoch {})",
+                    gone.from, gone.leader, gone.quorum_epoch
+                );
+                self.hide(why, true);
+            }
+            Body::MetadataUnread(unread) if unread.hides => {
+                let why = format!(
+                    "the metadata record at {} was not understood",
+                    unread.at.log_offset
+                );
+                // Nothing tells what it did.
+                self.not_understood.get_or_insert_with(|| why.clone());
+                self.hide(why, false);
+            }
             Body::Partition(state) => {
                 let seen = Mark {
                     index: entry.index,
@@ -89,6 +127,14 @@ impl<'a> Feed<'a> {
             }
             _ => {}
         }
+    }
+
+    fn hide(&mut self, why: String, is_told_anew: bool) {
+        for ledger in self.ledgers.values_mut() {
+            ledger.hide(self.last_seen, &why, is_told_anew);
+        }
+        let from = self.last_seen;
+        self.unseen.get_or_insert(Unseen { from, why });
     }
 
     /// A fault ends processes: from its asking on, for it may take effect at once.
@@ -123,6 +169,7 @@ impl<'a> Feed<'a> {
     /// The end of a batch: what its records did takes effect, and each partition is tested for wholeness.
     fn commit(&mut self, at: u64) {
         let batch = std::mem::take(&mut self.batch);
+        self.last_seen = at;
         batch.configs.iter().for_each(|change| self.min_isr.take(change));
         let mut seen: BTreeMap<&Key, Seen> = BTreeMap::new();
         for (key, (state, place)) in &batch.partitions {
@@ -130,10 +177,15 @@ impl<'a> Feed<'a> {
             let what = match self.ledgers.get_mut(key) {
                 Some(ledger) => ledger.changed(state, &self.brokers, *place),
                 None => {
-                    self.ledgers.insert(
-                        key.clone(),
-                        Ledger::created(key.clone(), state, min_isr, &self.brokers, at),
-                    );
+                    let mut ledger = Ledger::created(key.clone(), state, min_isr, &self.brokers, at);
+                    // Made at some time in the stretch that was not seen.
+                    if let Some(unseen) = self.unseen.as_ref().filter(|_| state.at.in_gap) {
+                        ledger.hide(unseen.from, &unseen.why, true);
+                    }
+                    if let Some(why) = &self.not_understood {
+                        ledger.hide(at, why, false);
+                    }
+                    self.ledgers.insert(key.clone(), ledger);
                     Seen::default()
                 }
             };
@@ -150,6 +202,8 @@ impl<'a> Feed<'a> {
         for (key, ledger) in &mut self.ledgers {
             ledger.test(seen.remove(key).unwrap_or_default(), &self.brokers, at);
         }
+        // Differences are told in one batch of their own.
+        self.unseen = None;
     }
 }
 

@@ -36,6 +36,10 @@ pub(crate) struct Ledger {
     not_started: Option<usize>,
     /// Where in `bad` the interval stands that a spent budget opened.
     spent: Option<usize>,
+    /// Where in `bad` the interval stands that unseen metadata opened, and whether a whole shuts it.
+    hidden: Option<(usize, bool)>,
+    /// What of the metadata was not seen, the first time.
+    hidden_by: Option<String>,
     spent_by: Vec<String>,
     era: u32,
     terms: Vec<Term>,
@@ -115,6 +119,8 @@ impl Ledger {
             bad: Vec::new(),
             not_started: None,
             spent: None,
+            hidden: None,
+            hidden_by: None,
             spent_by: Vec::new(),
             era: 0,
             terms: Vec::new(),
@@ -181,6 +187,16 @@ impl Ledger {
         self.budget = self.budget.min(min_isr);
     }
 
+    /// Metadata from a time on was not seen, or was taken back: what it did to this partition is unknown. Where the
+    /// state is told anew after it, a whole makes an end of that, as it does of all that was before; else nothing does.
+    pub(super) fn hide(&mut self, from: u64, why: &str, is_told_anew: bool) {
+        self.hidden_by.get_or_insert_with(|| why.to_owned());
+        self.hidden = Some(match self.hidden {
+            Some((interval, shuts)) => (interval, shuts && is_told_anew),
+            None => (self.open(from, why.to_owned()), is_told_anew),
+        });
+    }
+
     /// Rules 5 and 7, at the end of a committed batch.
     pub(super) fn test(&mut self, seen: Seen, brokers: &Brokers, at: u64) {
         let whole = self.isr.difference(&self.dirty).count() >= self.min_isr;
@@ -195,6 +211,9 @@ impl Ledger {
                 self.budget = self.min_isr;
             }
             if let Some(interval) = self.not_started.take() {
+                self.bad[interval].to = Some(at);
+            }
+            if let Some((interval, _)) = self.hidden.take_if(|(_, shuts)| *shuts) {
                 self.bad[interval].to = Some(at);
             }
         }
@@ -290,7 +309,7 @@ impl Ledger {
     }
 
     fn is_in_force(&self) -> bool {
-        self.not_started.is_none() && self.spent.is_none()
+        self.not_started.is_none() && self.spent.is_none() && self.hidden.is_none()
     }
 
     /// How many replicas the partition has.
@@ -347,6 +366,11 @@ impl Ledger {
     /// The number of the current era.
     pub fn era(&self) -> u32 {
         self.era
+    }
+
+    /// What of its metadata was not seen.
+    pub fn hidden_by(&self) -> Option<&str> {
+        self.hidden_by.as_deref()
     }
 
     /// Whether the partition was never whole.

@@ -6,6 +6,7 @@
 pub(crate) mod acked_tail_lost;
 pub(crate) mod acked_then_lost;
 mod append_order;
+pub(crate) mod committed_metadata_lost;
 mod corrupt;
 mod dirty_leader;
 mod duplicate;

@@ -84,7 +84,15 @@ fn metadata(facts: &Facts<'_>, promises: &Promises<'_>, reasons: &mut Vec<Reason
                 );
                 reasons.push(Reason::new(codes::PROMISE_NOT_STARTED, message));
             }
-            Some(_) => {}
+            Some(ledger) => {
+                if let Some(why) = ledger.hidden_by() {
+                    let message = format!(
+                        "what was promised of {} cannot be told at all times: {why}",
+                        partition.key
+                    );
+                    reasons.push(Reason::new(codes::METADATA_UNSEEN, message));
+                }
+            }
         }
     }
 }

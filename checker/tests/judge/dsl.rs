@@ -157,6 +157,50 @@ impl Run {
         self.seen(Body::Partition(self.state.clone()))
     }
 
+    /// A stretch of the metadata log was not seen; the state after it.
+    pub fn gap(&mut self, isr: &[i32], elr: &[i32], leader: i32) -> u64 {
+        self.gap_only();
+        let at = LogPlace::after_gap(self.batch + 1);
+        self.partition_at(isr, elr, leader, at)
+    }
+
+    /// The same, with nothing otherwise after it.
+    pub fn gap_only(&mut self) -> u64 {
+        let from = self.batch + 1;
+        self.batch += 10;
+        let gap = MetadataGap {
+            from,
+            to: self.batch + 1,
+            cause: GapCause::Snapshot,
+        };
+        self.seen(Body::MetadataGap(gap))
+    }
+
+    /// A record of the metadata log was passed over.
+    pub fn unread(&mut self, hides: bool) -> u64 {
+        let at = self.next_place();
+        self.seen(Body::MetadataUnread(MetadataUnread {
+            record_type: Some(5),
+            version: Some(9),
+            hides,
+            why: "it is newer".into(),
+            at,
+        }))
+    }
+
+    /// Committed metadata from offset 1 on is gone.
+    pub fn diverged(&mut self) -> u64 {
+        self.seen(Body::MetadataDiverged(MetadataDiverged {
+            leader: 101,
+            quorum_epoch: 6,
+            trusted_offset: 9,
+            trusted_epoch: 4,
+            leader_offset: 1,
+            leader_epoch: 4,
+            from: 1,
+        }))
+    }
+
     pub fn config(&mut self, min_isr: i32) -> u64 {
         let at = self.next_place();
         let change = ConfigChange {

@@ -6,4 +6,5 @@ mod literal;
 mod promise_table;
 mod rules;
 mod toy;
+mod unseen;
 mod vacuity;
