@@ -5,18 +5,25 @@
 //! cargo run --release --example campaign -- answers  --seeds 1..20    the default run, with and without ELR
 //! cargo run --release --example campaign -- controls --seeds 1..10    the controls, without ELR
 //! cargo run --release --example campaign -- kills    --rounds 20      SIGKILL to each part, at twenty moments
+//! cargo run --release --example campaign -- quorum   --rounds 50      faults on the metadata quorum of a real cluster;
+//!                                                                     --kind NAME takes one of them, --json its figures,
+//!                                                                     --bug NAME has the nodes run with a known bug
 //! ```
 //!
-//! A line a run, and a last line with the counts; exit status 1 where one answer was wrong. All that is written is in
-//! the folder of `--out` (default `campaign`), which must be new or empty.
+//! A line a run, and a last line with the counts; exit status 1 where one answer was wrong, 70 where a fault on the
+//! quorum did not take. All that is written is in the folder of `--out` (default `campaign`), which must be new or empty.
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 #[cfg(target_os = "linux")]
+#[path = "../tests/quorum/campaign/mod.rs"]
+mod quorum;
+
+#[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    linux::main()
+    quorum::dispatch().unwrap_or_else(linux::main)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -29,6 +36,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use crate::quorum::{self, Kind};
     use crate::support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
     use crate::support::deaths::{VICTIMS, kill, twenty};
     use crate::support::{start, varied};
@@ -43,11 +51,15 @@ mod linux {
     const RUN_SECONDS: f64 = 20.0;
     /// From the exec of the first node to the first acknowledged record: the worst, and the median.
     const BOOT_SECONDS: (f64, f64) = (4.0, 2.0);
-    const USAGE: &str =
-        "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 [--out FOLDER]";
+    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
+    /// The most rounds of one fault on the quorum: each topic that is created is a folder on a broker.
+    const MOST_QUORUM_ROUNDS: usize = 500;
 
     pub fn main() -> ExitCode {
         let args: Vec<String> = std::env::args().skip(1).collect();
+        if args.first().is_some_and(|name| name == "quorum") {
+            return faults_on_the_quorum(&args[1..]);
+        }
         let result = Order::parse(&args).and_then(|order| {
             build()?;
             order.carry_out()
@@ -55,10 +67,105 @@ mod linux {
         match result {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
-            Err(why) => {
-                eprintln!("error: running a campaign\n  why: {why}\n  next: {USAGE}");
-                ExitCode::from(64)
+            Err(why) => not_understood(&why),
+        }
+    }
+
+    fn not_understood(why: &str) -> ExitCode {
+        eprintln!("error: running a campaign\n  why: {why}\n  next: {USAGE}");
+        ExitCode::from(64)
+    }
+
+    /// Faults on the quorum of a real cluster. This executable is all of it, so nothing is built first.
+    fn faults_on_the_quorum(args: &[String]) -> ExitCode {
+        let (order, json) = match quorum_order(args) {
+            Ok(order) => order,
+            Err(why) => return not_understood(&why),
+        };
+        let all = match quorum::run(&order) {
+            Ok(all) => all,
+            Err(failed) => {
+                eprintln!(
+                    "error: running a campaign\n  why: {}\n  next: read the logs in {}; ackall doctor",
+                    failed.why,
+                    order.out.display()
+                );
+                return ExitCode::from(failed.status);
             }
+        };
+        if json {
+            match serde_json::to_string_pretty(&all) {
+                Ok(text) => println!("{text}"),
+                Err(why) => return not_understood(&why.to_string()),
+            }
+        } else {
+            print!("{}", quorum::table(&all));
+            println!(
+                "× is fetch and election time-out together, {} ms",
+                quorum::UNIT.as_millis()
+            );
+        }
+        let mut status = 0;
+        for figures in &all {
+            for short in figures.short() {
+                eprintln!("{} WRONG: {short}", figures.kind);
+                status = status.max(1);
+            }
+            if let Some(why) = &figures.not_taken {
+                eprintln!("{} not taken: {why}", figures.kind);
+                status = 70;
+            }
+        }
+        ExitCode::from(status)
+    }
+
+    fn quorum_order(args: &[String]) -> Result<(quorum::Order, bool), String> {
+        let (mut kinds, mut rounds, mut out, mut json) =
+            (Kind::ALL.to_vec(), 50, PathBuf::from("campaign"), false);
+        let mut bug = None;
+        let mut words = args.iter();
+        while let Some(word) = words.next() {
+            if word == "--json" {
+                json = true;
+                continue;
+            }
+            let value = words.next().ok_or_else(|| format!("{word} is not understood"))?;
+            match word.as_str() {
+                "--kind" => {
+                    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+                    let kind =
+                        Kind::named(value).ok_or_else(|| format!("--kind is one of {}", names.join(", ")))?;
+                    kinds = vec![kind];
+                }
+                "--rounds" => {
+                    rounds = value
+                        .parse()
+                        .ok()
+                        .filter(|n| (1..=MOST_QUORUM_ROUNDS).contains(n))
+                        .ok_or_else(|| format!("--rounds is 1 to {MOST_QUORUM_ROUNDS}"))?;
+                }
+                "--bug" => bug = Some(value.clone()),
+                "--out" => out = value.into(),
+                other => return Err(format!("{other} is not understood")),
+            }
+        }
+        let out = empty_folder(&out)?;
+        let order = quorum::Order {
+            kinds,
+            rounds,
+            bug,
+            out,
+        };
+        Ok((order, json))
+    }
+
+    /// Makes a folder where there is none; one that holds something is refused.
+    fn empty_folder(out: &Path) -> Result<PathBuf, String> {
+        fs::create_dir_all(out).map_err(|e| format!("making {}: {e}", out.display()))?;
+        let out = fs::canonicalize(out).map_err(|e| format!("{}: {e}", out.display()))?;
+        match fs::read_dir(&out).map(|mut entries| entries.next().is_some()) {
+            Ok(false) => Ok(out),
+            _ => Err(format!("{} is not empty", out.display())),
         }
     }
 
@@ -121,12 +228,8 @@ mod linux {
                 "kills" => What::Kills(rounds),
                 other => return Err(format!("there is no campaign {other}")),
             };
-            fs::create_dir_all(&out).map_err(|e| format!("making {}: {e}", out.display()))?;
-            let out = fs::canonicalize(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-            match fs::read_dir(&out).map(|mut entries| entries.next().is_some()) {
-                Ok(false) => Ok(Order { what, out }),
-                _ => Err(format!("{} is not empty", out.display())),
-            }
+            let out = empty_folder(&out)?;
+            Ok(Order { what, out })
         }
 
         /// Whether every answer was right.

@@ -1,0 +1,170 @@
+//! After a round: whatever was acknowledged is there, with its id.
+
+use super::load::Acked;
+use super::log::Log;
+use super::probe::{fetch, options};
+use client::{Connection, Options, TopicId, topic_id_text};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// How long a broker may take to know all topics that were acknowledged, its restart included.
+const BROKER_LIMIT: Duration = Duration::from_secs(20);
+/// How long the log may take to be read.
+const LOG_LIMIT: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Reads the whole log from its start to an offset that was committed, from the leader of an epoch.
+///
+/// # Errors
+/// Why it could not be read in time.
+pub async fn read_log(leader: SocketAddr, epoch: i32, committed: i64) -> Result<Log, String> {
+    let began = Instant::now();
+    let mut why = String::from("nobody answered");
+    let mut log = Log::default();
+    while began.elapsed() < LOG_LIMIT {
+        match read_on(&mut log, leader, epoch, committed).await {
+            Ok(()) => return Ok(log),
+            Err(error) => why = error,
+        }
+        sleep(PAUSE).await;
+    }
+    Err(format!(
+        "the log could be read to {} of {committed} within {LOG_LIMIT:?}: {why}",
+        log.end
+    ))
+}
+
+async fn read_on(log: &mut Log, leader: SocketAddr, epoch: i32, committed: i64) -> Result<(), String> {
+    let mut connection = Connection::connect(leader, options())
+        .await
+        .map_err(|e| e.to_string())?;
+    while log.end < committed {
+        let before = log.end;
+        let fetched = fetch(&mut connection, (log.end, log.last_epoch), epoch)
+            .await
+            .map_err(|e| e.to_string())?;
+        if let Some(error) = fetched.error.error() {
+            return Err(error.to_string());
+        }
+        if let Some(diverging) = fetched.diverging {
+            return Err(format!(
+                "the log that was read parts from the leader's at {diverging:?}"
+            ));
+        }
+        log.take(&fetched.batches, fetched.high_watermark);
+        if log.end == before {
+            return Err("nothing more is committed".into());
+        }
+    }
+    Ok(())
+}
+
+/// The acknowledged topics that a log lacks, or has with another id.
+pub fn missing_in_log(acked: &[Acked], log: &Log) -> Vec<String> {
+    let missing = acked
+        .iter()
+        .filter(|topic| log.topics.get(&topic.name) != Some(&topic.id));
+    missing
+        .map(|topic| lost(topic, log.topics.get(&topic.name).copied(), "the metadata log"))
+        .collect()
+}
+
+fn lost(topic: &Acked, found: Option<TopicId>, place: &str) -> String {
+    let found = found.map_or("not there".into(), |id| {
+        format!("there with id {}", topic_id_text(id))
+    });
+    format!(
+        "{} (id {}, acknowledged at {} ns) is {found} in {place}",
+        topic.name,
+        topic_id_text(topic.id),
+        topic.acked_ns
+    )
+}
+
+/// Which call a broker is asked by.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    /// Metadata.
+    Metadata,
+    /// DescribeTopicPartitions.
+    Describe,
+}
+
+/// The acknowledged topics that a broker still lacks at the end of its time, or has with another id.
+pub async fn missing_on_broker(acked: &[Acked], broker: SocketAddr, by: By) -> Vec<String> {
+    let began = Instant::now();
+    let mut left: Vec<&Acked> = acked.iter().collect();
+    let mut found = Vec::new();
+    while !left.is_empty() && began.elapsed() < BROKER_LIMIT {
+        let options = Options {
+            connect_timeout: Duration::from_millis(500),
+            ..Options::default()
+        };
+        if let Ok(mut connection) = Connection::connect(broker, options).await {
+            (left, found) = missing(&left, &mut connection, by).await;
+        }
+        if !left.is_empty() {
+            sleep(PAUSE).await;
+        }
+    }
+    let place = format!("the broker at {broker}");
+    let id = |topic: &Acked| {
+        found
+            .iter()
+            .find(|(name, _)| *name == topic.name)
+            .map(|(_, id)| *id)
+    };
+    left.iter().map(|topic| lost(topic, id(topic), &place)).collect()
+}
+
+/// Those of some topics that a broker does not have with their ids, and the ids that it has for their names.
+async fn missing<'a>(
+    topics: &[&'a Acked],
+    connection: &mut Connection,
+    by: By,
+) -> (Vec<&'a Acked>, Vec<(String, TopicId)>) {
+    let (mut left, mut others) = (Vec::new(), Vec::new());
+    for topic in topics {
+        let answer = match by {
+            By::Metadata => connection
+                .metadata(&topic.name)
+                .await
+                .map(|answer| (answer.topic.error, answer.topic.id)),
+            By::Describe => connection
+                .describe_topic_partitions(&topic.name)
+                .await
+                .map(|answer| (answer.error, answer.id)),
+        };
+        match answer {
+            Ok((error, id)) if error.is_none() && id == topic.id => continue,
+            Ok((error, id)) if error.is_none() => others.push((topic.name.clone(), id)),
+            _ => {}
+        }
+        left.push(*topic);
+    }
+    (left, others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_is_gone_or_another_is_lost_and_one_that_is_there_is_not() {
+        let topic = |name: &str, id| Acked {
+            name: name.into(),
+            id: TopicId::from_u128(id),
+            invoked_ns: 0,
+            acked_ns: 1,
+        };
+        let acked = [topic("here", 1), topic("gone", 2), topic("other", 3)];
+        let mut log = Log::default();
+        log.topics.insert("here".into(), TopicId::from_u128(1));
+        log.topics.insert("other".into(), TopicId::from_u128(4));
+        let missing = missing_in_log(&acked, &log);
+        assert_eq!(missing.len(), 2, "{missing:?}");
+        assert!(missing[0].starts_with("gone ") && missing[0].contains("not there"));
+        assert!(missing[1].starts_with("other ") && missing[1].contains("there with id"));
+    }
+}
