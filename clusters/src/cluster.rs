@@ -72,6 +72,8 @@ pub struct Layout<'a> {
     pub properties: BTreeMap<String, String>,
     /// Feature levels for the format step.
     pub features: BTreeMap<String, i16>,
+    /// The bug of the system's that is on in every node.
+    pub bug: Option<String>,
 }
 
 /// Why something could not be done to a cluster.
@@ -116,6 +118,7 @@ pub struct Cluster {
     ground: Ground,
     layout_properties: BTreeMap<String, String>,
     features: BTreeMap<String, i16>,
+    bug: Option<String>,
     system: System,
     cluster_id: String,
     voters: String,
@@ -174,6 +177,7 @@ impl Cluster {
             ground,
             layout_properties: layout.properties,
             features: layout.features,
+            bug: layout.bug,
             system: layout.system,
             cluster_id: layout.cluster_id,
             voters: voters.join(","),
@@ -286,7 +290,9 @@ impl Cluster {
     /// Where it cannot be started.
     pub fn start(&self, id: i32) -> Result<(u32, u64), Error> {
         let node = self.node(id)?;
-        let argv = self.with_fill(node, |fill| self.system.start_command(fill));
+        let argv = self.with_fill(node, |fill| {
+            self.system.start_command(fill, self.bug.as_deref())
+        });
         self.run(node, argv)
     }
 

@@ -16,4 +16,4 @@ mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
 pub use ground::{Event, LinkCount, Port, PowerCut, Signal};
-pub use system::{Fill, Format, Role, System};
+pub use system::{Bugs, Fill, Format, Role, System};

@@ -16,12 +16,16 @@ pub struct System {
     pub name: String,
     /// The command that prints the properties which a configuration may have.
     pub properties: Vec<String>,
-    /// The command that runs a node until it is told to stop.
+    /// The command that runs a node until it is told to stop; the argument `{bug}` becomes the arguments of
+    /// the bug that is on, if one is.
     pub start: Vec<String>,
     /// Parts of log lines that mean trouble.
     pub trouble: Vec<String>,
     /// How a node's disk is formatted.
     pub format: Format,
+    /// The bugs that can be switched on; none where the system has none to offer.
+    #[serde(default)]
+    pub bugs: Option<Bugs>,
     /// The controllers.
     pub controller: Role,
     /// The brokers.
@@ -36,6 +40,16 @@ pub struct Format {
     pub argv: Vec<String>,
     /// The arguments of one feature, from `{feature}` and `{level}`.
     pub feature: Vec<String>,
+}
+
+/// Bugs that can be switched on by name, for the harness to notice.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bugs {
+    /// The command that prints their names.
+    pub names: Vec<String>,
+    /// The arguments that switch on the bug `{bug}`.
+    pub argv: Vec<String>,
 }
 
 /// A kind of node.
@@ -106,9 +120,17 @@ impl System {
         argv
     }
 
-    /// The command that runs a node.
-    pub fn start_command(&self, fill: &Fill<'_>) -> Vec<String> {
-        self.start.iter().map(|argument| fill.text(argument)).collect()
+    /// The command that runs a node, with a bug or without.
+    pub fn start_command(&self, fill: &Fill<'_>, bug: Option<&str>) -> Vec<String> {
+        let mut argv = Vec::new();
+        for argument in &self.start {
+            if argument != "{bug}" {
+                argv.push(fill.text(argument));
+            } else if let (Some(bugs), Some(bug)) = (&self.bugs, bug) {
+                argv.extend(bugs.argv.iter().map(|argument| argument.replace("{bug}", bug)));
+            }
+        }
+        argv
     }
 }
 
@@ -158,8 +180,10 @@ mod tests {
             ["--feature", "eligible.leader.replicas.version=0"]
         );
         assert_eq!(
-            system.start_command(&fill),
+            system.start_command(&fill, None),
             ["{self}", "node", "start", "--config", "/r/server.properties"]
         );
+        let argv = system.start_command(&fill, Some("b"));
+        assert_eq!(argv[argv.len() - 2..], ["--bug", "b"]);
     }
 }

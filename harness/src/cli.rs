@@ -119,6 +119,9 @@ pub struct RunArgs {
     /// A feature level, given to the format step; repeatable
     #[arg(long = "feature", value_name = "NAME=LEVEL")]
     pub feature: Vec<String>,
+    /// A bug to switch on in every node (reference cluster only): is it noticed?
+    #[arg(long, value_name = "NAME")]
+    pub bug: Option<String>,
     /// The folder for runs
     #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
     pub out: PathBuf,

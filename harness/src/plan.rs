@@ -44,6 +44,9 @@ pub struct Plan {
     pub keep_disks: KeepDisks,
     /// Finalised feature levels, given to the format step.
     pub features: BTreeMap<String, i16>,
+    /// The bug that is switched on in every node, by name; none where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bug: Option<String>,
     /// Server properties of every node.
     pub server: BTreeMap<String, String>,
     /// Where each value came from: the scenario, the seed, a flag.
@@ -120,6 +123,8 @@ pub struct Overrides {
     pub features: BTreeMap<String, i16>,
     /// `--time`, in milliseconds.
     pub time_ms: Option<u64>,
+    /// `--bug`.
+    pub bug: Option<String>,
 }
 
 impl Plan {
@@ -177,6 +182,9 @@ impl Plan {
             features.insert(name.clone(), *level);
             sources.insert(format!("features.{name}"), "--feature".to_string());
         }
+        if overrides.bug.is_some() {
+            sources.insert("bug".to_string(), "--bug".to_string());
+        }
         let elr = features[ELR_FEATURE] >= 1;
         let steps = scenario.steps.iter().map(|step| draw.step(step, elr)).collect();
         sources.append(&mut draw.sources);
@@ -195,6 +203,7 @@ impl Plan {
                 .or(scenario.time.map(|time| time.as_millis() as u64)),
             keep_disks,
             features,
+            bug: overrides.bug.clone(),
             server,
             sources,
             topic: scenario.topic.clone(),
@@ -370,6 +379,23 @@ mod tests {
         let plan = plan(1, &Overrides::default()).unwrap();
         let text = toml::to_string(&plan).unwrap();
         assert_eq!(toml::from_str::<Plan>(&text).unwrap(), plan);
+    }
+
+    #[test]
+    fn a_bug_stands_in_the_plan_and_shifts_no_draw() {
+        let with = Overrides {
+            bug: Some("b".into()),
+            ..Overrides::default()
+        };
+        let (without, with) = (plan(3, &Overrides::default()).unwrap(), plan(3, &with).unwrap());
+        let text = |plan: &Plan| toml::to_string(plan).unwrap();
+        assert!(!text(&without).contains("bug"));
+        assert!(text(&with).contains("bug = \"b\"") && text(&with).contains("bug = \"--bug\""));
+        assert_eq!(toml::from_str::<Plan>(&text(&with)).unwrap(), with);
+        let mut same = with.clone();
+        same.bug = None;
+        same.sources.remove("bug");
+        assert_eq!(same, without);
     }
 
     #[test]

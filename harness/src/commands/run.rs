@@ -27,7 +27,9 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
     // Every mistake of the scenario and the flags shows before anything starts.
     let first = plan(seeds[0])?;
-    check_properties(&first)?;
+    let system = System::reference();
+    check_bug(&system, first.bug.as_deref())?;
+    check_properties(&system, &first)?;
     if args.dry_run {
         say_as_is!("{}", text_of(&first)?);
         return Ok(Status::Pass);
@@ -90,6 +92,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         server: args.properties()?.into_iter().collect(),
         features: args.features()?.into_iter().collect(),
         time_ms: time_ms.map(|time| time.as_millis() as u64),
+        bug: args.bug.clone(),
     })
 }
 
@@ -125,31 +128,64 @@ impl Property {
     }
 }
 
-/// Asks the system, by its own command, which properties it knows, and refuses others.
-fn check_properties(plan: &Plan) -> Result<(), Error> {
-    let system = System::reference();
-    let argv = &system.properties;
-    let program = if argv[0] == "{self}" {
-        "/proc/self/exe"
-    } else {
-        argv[0].as_str()
-    };
+/// What a command of the system's prints about the system: JSON.
+fn ask<T: serde::de::DeserializeOwned>(system: &System, what: &str, argv: &[String]) -> Result<T, Error> {
     let failed = |why: String| {
         Error::internal(
-            format!("asking the system {} for its properties", system.name),
+            format!("asking the system {} for its {what}", system.name),
             why,
             format!("run `{}` by hand", argv.join(" ").replace("{self}", "ackall")),
         )
     };
+    let (program, arguments) = argv
+        .split_first()
+        .ok_or_else(|| failed("its command is empty".into()))?;
+    let program = if program == "{self}" {
+        "/proc/self/exe"
+    } else {
+        program
+    };
     let output = Command::new(program)
-        .args(&argv[1..])
+        .args(arguments)
         .output()
         .map_err(|e| failed(e.to_string()))?;
-    let known: Vec<Property> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
+    serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))
+}
+
+/// Asks the system, by its own command, which properties it knows, and refuses others.
+fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
+    let known: Vec<Property> = ask(system, "properties", &system.properties)?;
     for (key, value) in &plan.server {
-        check_property(&system, &known, key, value)?;
+        check_property(system, &known, key, value)?;
     }
     Ok(())
+}
+
+/// Refuses a bug that the system has not to offer.
+fn check_bug(system: &System, bug: Option<&str>) -> Result<(), Error> {
+    let Some(bug) = bug else { return Ok(()) };
+    let what = format!("switching on the bug {bug}");
+    let Some(bugs) = &system.bugs else {
+        return Err(Error::usage(
+            what,
+            format!("the system {} has none that could be switched on", system.name),
+            "leave --bug out, or run the reference cluster",
+        ));
+    };
+    let names: Vec<String> = ask(system, "bugs", &bugs.names)?;
+    if names.iter().any(|name| name == bug) {
+        return Ok(());
+    }
+    let near = nearest(bug, names.iter().map(String::as_str));
+    Err(Error::usage(
+        what,
+        format!(
+            "{} has none of that name; the nearest are {}",
+            system.name,
+            near.join(", ")
+        ),
+        format!("--bug {}", near.first().unwrap_or(&"NAME")),
+    ))
 }
 
 fn check_property(system: &System, known: &[Property], key: &str, value: &str) -> Result<(), Error> {
@@ -423,7 +459,7 @@ fn check_space(run_dir: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Property, check_property, typed};
+    use super::{Property, check_bug, check_property, typed};
     use clusters::System;
 
     #[test]
@@ -456,6 +492,26 @@ mod tests {
             let error = check(key, value).unwrap_err();
             assert_eq!(error.status, crate::error::Status::Usage, "{key}={value}");
         }
+    }
+
+    #[test]
+    fn a_bug_is_only_for_systems_that_have_it() {
+        let refused = |system: &System, bug| check_bug(system, Some(bug)).unwrap_err();
+        // Stands in for a system's own command.
+        let mut system = System::reference();
+        let bugs = system.bugs.as_mut().unwrap();
+        bugs.names = ["printf", r#"["no-pre-vote", "no-check-quorum"]"#]
+            .map(String::from)
+            .to_vec();
+        assert!(check_bug(&system, Some("no-pre-vote")).is_ok());
+        let error = refused(&system, "no-prevote");
+        assert!(error.why.contains("no-pre-vote, no-check-quorum"), "{error}");
+        assert_eq!(error.status, crate::error::Status::Usage);
+        system.bugs = None;
+        let error = refused(&system, "no-pre-vote");
+        assert_eq!(error.status, crate::error::Status::Usage);
+        assert!(error.next.contains("reference cluster"), "{error}");
+        assert!(check_bug(&system, None).is_ok());
     }
 
     #[test]
