@@ -31,6 +31,8 @@ pub const BROKER: Catalogue = Catalogue(&[
     (ApiKey::DescribeQuorum, 0, 2),
     (ApiKey::DescribeCluster, 0, 2),
     (ApiKey::DescribeTopicPartitions, 0, 0),
+    (ApiKey::AddRaftVoter, 0, 0),
+    (ApiKey::RemoveRaftVoter, 0, 0),
 ]);
 
 /// What a controller serves.
@@ -47,6 +49,11 @@ pub const CONTROLLER: Catalogue = Catalogue(&[
     (ApiKey::AlterPartition, 2, 3),
     (ApiKey::BrokerRegistration, 0, 4),
     (ApiKey::BrokerHeartbeat, 0, 1),
+    (ApiKey::FetchSnapshot, 0, 1),
+    (ApiKey::ControllerRegistration, 0, 0),
+    (ApiKey::AddRaftVoter, 0, 0),
+    (ApiKey::RemoveRaftVoter, 0, 0),
+    (ApiKey::UpdateRaftVoter, 0, 0),
 ]);
 
 impl Catalogue {

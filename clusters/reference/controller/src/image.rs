@@ -8,6 +8,12 @@ use uuid::Uuid;
 const TOPIC_RESOURCE: i8 = 2;
 /// A broker's resource type in configurations; the empty name is all brokers.
 const BROKER_RESOURCE: i8 = 4;
+/// The feature whose level says how records are written: a snapshot begins with it, as in Kafka.
+pub(crate) const METADATA_VERSION: &str = "metadata.version";
+/// The recovery state of a leader that has not recovered.
+pub(crate) const RECOVERING: i8 = 1;
+/// "Nobody", of a broker and its epoch.
+pub(crate) const NOBODY: i32 = -1;
 
 /// A record that cannot follow what was replayed before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +53,10 @@ pub struct Broker {
     pub end_points: Vec<EndPoint>,
     /// What it supports.
     pub features: Vec<Feature>,
+    /// Its rack.
+    pub rack: Option<String>,
+    /// Its log folders' ids.
+    pub log_dirs: Vec<Uuid>,
 }
 
 impl Broker {
@@ -95,18 +105,26 @@ pub struct Partition {
     pub leader_epoch: i32,
     /// The partition's epoch.
     pub partition_epoch: i32,
+    /// Replicas that a reassignment takes away.
+    pub removing_replicas: Vec<i32>,
+    /// Replicas that a reassignment adds.
+    pub adding_replicas: Vec<i32>,
+    /// The log folders of the replicas, where they are known.
+    pub directories: Vec<Uuid>,
 }
 
 /// The image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    brokers: BTreeMap<i32, Broker>,
-    controllers: BTreeMap<i32, RegisteredController>,
-    topics: BTreeMap<Uuid, Topic>,
+    pub(crate) brokers: BTreeMap<i32, Broker>,
+    pub(crate) controllers: BTreeMap<i32, RegisteredController>,
+    pub(crate) topics: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
     /// (resource type, resource) to its keys.
-    configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
-    features: BTreeMap<String, i16>,
+    pub(crate) configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
+    pub(crate) features: BTreeMap<String, i16>,
+    /// The first producer id that was not handed out.
+    pub(crate) next_producer_id: Option<i64>,
 }
 
 impl Image {
@@ -156,7 +174,17 @@ impl Image {
         self.brokers.get(&broker).is_some_and(Broker::is_active)
     }
 
-    pub(crate) fn replay(&mut self, offset: i64, batch: i64, record: &Record) -> Result<(), ReplayError> {
+    /// The first producer id that was not handed out, where any was.
+    pub fn next_producer_id(&self) -> Option<i64> {
+        self.next_producer_id
+    }
+
+    /// Takes in one record. `batch` is the base offset of its batch; of a snapshot's record, both are the last
+    /// offset that the snapshot stands for.
+    ///
+    /// # Errors
+    /// A record that cannot follow what was taken in before.
+    pub fn replay(&mut self, offset: i64, batch: i64, record: &Record) -> Result<(), ReplayError> {
         self.apply(offset, batch, record)
             .map_err(|why| ReplayError { offset, why })
     }
@@ -172,6 +200,8 @@ impl Image {
                     registered_at: offset,
                     end_points: record.end_points.clone(),
                     features: record.features.clone(),
+                    rack: record.rack.clone(),
+                    log_dirs: record.log_dirs.clone(),
                 };
                 self.brokers.insert(record.broker_id, broker);
             }
@@ -188,6 +218,10 @@ impl Image {
                 }
                 if record.in_controlled_shutdown == 1 {
                     broker.controlled_shutdown_at = Some(batch);
+                }
+                // None at all is no change: a registered broker has at least one.
+                if !record.log_dirs.is_empty() {
+                    broker.log_dirs.clone_from(&record.log_dirs);
                 }
             }
             Record::Topic(record) => {
@@ -208,16 +242,7 @@ impl Image {
             }
             Record::Partition(record) => self.apply_partition(record)?,
             Record::PartitionChange(record) => self.apply_change(record)?,
-            Record::Config(record) => {
-                let keys = self
-                    .configs
-                    .entry((record.resource_type, record.resource_name.clone()))
-                    .or_default();
-                match &record.value {
-                    Some(value) => keys.insert(record.name.clone(), value.clone()),
-                    None => keys.remove(&record.name),
-                };
-            }
+            Record::Config(record) => self.apply_config(record),
             Record::FeatureLevel(record) => {
                 self.features.insert(record.name.clone(), record.level);
             }
@@ -230,7 +255,8 @@ impl Image {
                 };
                 self.controllers.insert(record.controller_id, controller);
             }
-            Record::NoOp | Record::ProducerIds(_) | Record::Unknown { .. } => {}
+            Record::ProducerIds(record) => self.next_producer_id = Some(record.next_producer_id),
+            Record::NoOp | Record::Unknown { .. } => {}
             // This controller writes none of these: a log that has them is another system's.
             Record::FenceBroker { .. }
             | Record::UnfenceBroker { .. }
@@ -249,6 +275,18 @@ impl Image {
         }
     }
 
+    fn apply_config(&mut self, record: &records::Config) {
+        let resource = (record.resource_type, record.resource_name.clone());
+        let keys = self.configs.entry(resource.clone()).or_default();
+        match &record.value {
+            Some(value) => keys.insert(record.name.clone(), value.clone()),
+            None => keys.remove(&record.name),
+        };
+        if keys.is_empty() {
+            self.configs.remove(&resource);
+        }
+    }
+
     fn apply_partition(&mut self, record: &records::Partition) -> Result<(), String> {
         let topic = self
             .topics
@@ -260,9 +298,12 @@ impl Image {
             elr: record.eligible_leader_replicas.clone(),
             last_known_elr: record.last_known_elr.clone(),
             leader: record.leader,
-            recovering: record.leader_recovery_state == 1,
+            recovering: record.leader_recovery_state == RECOVERING,
             leader_epoch: record.leader_epoch,
             partition_epoch: record.partition_epoch,
+            removing_replicas: record.removing_replicas.clone(),
+            adding_replicas: record.adding_replicas.clone(),
+            directories: record.directories.clone(),
         };
         topic.partitions.insert(record.partition_id, partition);
         Ok(())
@@ -291,8 +332,13 @@ impl Image {
         set(&mut partition.isr, &record.isr);
         set(&mut partition.elr, &record.eligible_leader_replicas);
         set(&mut partition.last_known_elr, &record.last_known_elr);
+        set(&mut partition.removing_replicas, &record.removing_replicas);
+        set(&mut partition.adding_replicas, &record.adding_replicas);
+        if let Some(directories) = &record.directories {
+            partition.directories.clone_from(directories);
+        }
         if let Some(state) = record.leader_recovery_state {
-            partition.recovering = state == 1;
+            partition.recovering = state == RECOVERING;
         }
         Ok(())
     }

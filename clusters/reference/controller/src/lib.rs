@@ -36,6 +36,7 @@ mod heartbeat;
 mod image;
 mod registration;
 mod session;
+mod snapshot;
 mod topics;
 
 pub use alter_partition::{AlterPartition, AlterPartitionAnswer, AlteredPartition, PartitionToAlter};

@@ -10,11 +10,12 @@ use kafka_protocol::messages::metadata_response::{
     MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, BrokerId, CreateTopicsRequest, CreateTopicsResponse, DescribeClusterRequest,
-    DescribeClusterResponse, DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse, MetadataRequest, MetadataResponse, TopicName,
+    AddRaftVoterRequest, AddRaftVoterResponse, ApiKey, ApiVersionsRequest, BrokerId, CreateTopicsRequest,
+    CreateTopicsResponse, DescribeClusterRequest, DescribeClusterResponse, DescribeQuorumRequest,
+    DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, MetadataRequest,
+    MetadataResponse, RemoveRaftVoterRequest, RemoveRaftVoterResponse, TopicName,
 };
-use kafka_protocol::protocol::StrBytes;
+use kafka_protocol::protocol::{Request, StrBytes};
 
 use super::Broker;
 use super::image::{PartitionState, Topic};
@@ -56,6 +57,18 @@ impl Broker {
                 let (request, reply) = incoming.decode::<DescribeTopicPartitionsRequest>()?;
                 reply.send(&self.describe_topics(&request));
             }
+            ApiKey::AddRaftVoter => {
+                let (request, reply) = incoming.decode::<AddRaftVoterRequest>()?;
+                let failed =
+                    |error: ResponseError| AddRaftVoterResponse::default().with_error_code(error.code());
+                self.forward_change_of_voters(request, reply, failed);
+            }
+            ApiKey::RemoveRaftVoter => {
+                let (request, reply) = incoming.decode::<RemoveRaftVoterRequest>()?;
+                let failed =
+                    |error: ResponseError| RemoveRaftVoterResponse::default().with_error_code(error.code());
+                self.forward_change_of_voters(request, reply, failed);
+            }
             ApiKey::CreateTopics => {
                 let (request, reply) = incoming.decode::<CreateTopicsRequest>()?;
                 self.create_topics(request, reply);
@@ -81,6 +94,24 @@ impl Broker {
                 self.forward(controller, request, reply, late);
             }
             None => reply.send(&failed(ResponseError::NotController)),
+        }
+    }
+
+    /// Only the active controller changes the voters; a broker passes the wish on, as Kafka's do.
+    fn forward_change_of_voters<R>(
+        &self,
+        request: R,
+        reply: Reply,
+        failed: impl Fn(ResponseError) -> R::Response,
+    ) where
+        R: Request + Send + Sync + 'static,
+        R::Response: Send + Sync,
+    {
+        match self.quorum.leader_address() {
+            Some(controller) => {
+                self.forward(controller, request, reply, failed(ResponseError::RequestTimedOut));
+            }
+            None => reply.send(&failed(ResponseError::NotLeaderOrFollower)),
         }
     }
 

@@ -9,10 +9,11 @@ use storage::{Log, LogConfig, StorageError, offsets, partition_metadata};
 
 use super::Broker;
 use super::checkpoint::Checkpoint;
+use super::image::Image;
 use super::partition::{Key, Partition};
 use crate::config::Config;
 use crate::diary::{info, warning};
-use crate::quorum::{Fatal, METADATA_FOLDER};
+use crate::quorum::{Fatal, METADATA_FOLDER, Next, for_each_record};
 
 /// A log that was found in the data folder.
 #[derive(Debug)]
@@ -96,8 +97,20 @@ impl Broker {
             self.report_now();
         }
         let mut changed = BTreeSet::new();
-        while let Some(batch) = self.quorum.next_committed()? {
-            self.image.apply(&batch, &mut changed).map_err(Fatal::Quorum)?;
+        while let Some(next) = self.quorum.next_committed()? {
+            match next {
+                Next::Batch(batch) => self.image.apply(&batch, &mut changed).map_err(Fatal::Quorum)?,
+                Next::Snapshot(snapshot) => {
+                    // Whatever was there may have changed, or gone.
+                    changed.extend(self.image.partition_keys());
+                    self.image = Image::default();
+                    for_each_record(&snapshot, |record| {
+                        self.image.apply_record(record, &mut changed);
+                        Ok(())
+                    })?;
+                    changed.extend(self.image.partition_keys());
+                }
+            }
         }
         if !self.active {
             // What is older than this registration may call the broker a leader that it no longer is.

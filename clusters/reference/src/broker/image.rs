@@ -119,7 +119,8 @@ impl Image {
         Ok(())
     }
 
-    fn apply_record(&mut self, record: Record, changed: &mut BTreeSet<Key>) {
+    /// Applies a record of a batch, or of a snapshot, and notes which partitions it may matter to.
+    pub fn apply_record(&mut self, record: Record, changed: &mut BTreeSet<Key>) {
         match record {
             // Who may be in an ISR matters to every leader's high watermark.
             Record::RegisterBroker(record) => {

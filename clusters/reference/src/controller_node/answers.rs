@@ -16,7 +16,7 @@ use super::Node;
 use crate::api;
 use crate::net::frame::FrameError;
 use crate::net::server::Incoming;
-use crate::quorum::wire;
+use crate::quorum::{Located, wire};
 
 /// The endpoints that DescribeCluster can be asked about here: controllers.
 const CONTROLLER_ENDPOINTS: i8 = 2;
@@ -85,7 +85,7 @@ impl Node {
             .with_leader_id(BrokerId(standing.leader.map_or(-1, |leader| leader.0)))
             .with_leader_epoch(standing.epoch);
         let partition = if standing.role == raft::Role::Leader {
-            self.progress(partition)
+            self.progress(partition, version)
         } else {
             partition
                 .with_error_code(ResponseError::NotLeaderOrFollower.code())
@@ -102,15 +102,23 @@ impl Node {
         }
     }
 
-    fn progress(&self, partition: PartitionData) -> PartitionData {
+    fn progress(&self, partition: PartitionData, version: i16) -> PartitionData {
         let raft = self.quorum.raft();
         let replica = |progress: &ReplicaProgress| {
             let own = progress.key.id.0 == self.config.node_id;
-            ReplicaState::default()
+            let state = ReplicaState::default()
                 .with_replica_id(BrokerId(progress.key.id.0))
                 .with_log_end_offset(progress.end_offset.unwrap_or(-1))
                 .with_last_fetch_timestamp(self.wall_time(progress.last_fetch, own))
-                .with_last_caught_up_timestamp(self.wall_time(progress.last_caught_up, own))
+                .with_last_caught_up_timestamp(self.wall_time(progress.last_caught_up, own));
+            match version {
+                FIRST_VERSION_WITH_NODES.. => state.with_replica_directory_id(wire::directory(progress.key)),
+                1 => state,
+                // Before version 1 no time is told.
+                _ => state
+                    .with_last_fetch_timestamp(-1)
+                    .with_last_caught_up_timestamp(-1),
+            }
         };
         partition
             .with_high_watermark(raft.high_watermark().unwrap_or(-1))
@@ -132,7 +140,7 @@ impl Node {
     }
 
     fn quorum_nodes(&self) -> Vec<QuorumNode> {
-        let node = |voter: &crate::config::Voter| {
+        let node = |voter: &Located| {
             let listener = Listener::default()
                 .with_name(StrBytes::from_string(self.config.controller_listener.clone()))
                 .with_host(StrBytes::from_string(voter.host.clone()))
@@ -141,9 +149,9 @@ impl Node {
                 .with_node_id(BrokerId(voter.id))
                 .with_listeners(vec![listener])
         };
-        self.config.voters.iter().map(node).collect()
+        self.quorum.members().map(node).collect()
     }
 }
 
-/// The first version that says where the voters are.
+/// The first version that says where the voters are, and which directories replicas have.
 const FIRST_VERSION_WITH_NODES: i16 = 2;

@@ -7,6 +7,7 @@
 //! committed.
 
 mod answers;
+mod registering;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,8 @@ use crate::net::frame::FrameError;
 use crate::net::peers::Peers;
 use crate::net::server::Incoming;
 use crate::node::{Door, Home};
-use crate::quorum::{self, Committed, Fatal, Identity, Quorum};
+use crate::quorum::{self, Committed, Fatal, Identity, Next, NotOurs, Quorum, for_each_record};
+use registering::Registering;
 
 /// Events that are handled before the log is synced and answers given, at most.
 const MAX_BURST: usize = 1024;
@@ -54,6 +56,7 @@ struct Node {
     bootstrap: Levels,
     /// The epoch in which this controller is active.
     active: Option<i32>,
+    registering: Registering,
     /// The offset after the last record that the state has taken in.
     taken_in: i64,
     /// By the offset up to which the log must be committed.
@@ -76,7 +79,7 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
         directory_id: home.directory_id,
     };
     let peers = Peers::new(config.node_id, config.request_timeout);
-    let quorum = Quorum::start(&config, identity, peers, answers, clock)?;
+    let quorum = Quorum::start(&config, identity, peers.clone(), answers, clock)?;
     let mut node = Node {
         state: Controller::new(settings(&config, home.cluster_id.clone())),
         config,
@@ -85,6 +88,7 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
         quorum,
         bootstrap,
         active: None,
+        registering: Registering::new(peers),
         taken_in: 0,
         waiting: BTreeMap::new(),
     };
@@ -162,27 +166,28 @@ impl Node {
         let sessions = self.active.and_then(|_| self.state.next_deadline_ms());
         // With nothing to wait for, a look a minute costs nothing.
         let idle = self.clock.ms() + 60_000;
-        [self.quorum.next_deadline(), sessions]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(idle)
+        [
+            self.quorum.next_deadline(),
+            sessions,
+            self.registering.next_deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(idle)
     }
 
     /// Takes a request. One that is malformed closes its connection: its reply is dropped.
     fn request(&mut self, incoming: Incoming) -> Result<(), Fatal> {
-        match incoming.key {
-            ApiKey::Vote => self.quorum.vote(incoming),
-            ApiKey::BeginQuorumEpoch => self.quorum.begin_quorum_epoch(incoming),
-            ApiKey::EndQuorumEpoch => self.quorum.end_quorum_epoch(incoming),
-            ApiKey::Fetch => self.quorum.fetch(incoming),
-            _ => match self.serve(incoming) {
-                Ok(served) => served,
-                Err(error) => {
-                    crate::diary::warning!("a connection is closed: {error}");
-                    Ok(())
-                }
-            },
+        let Err(NotOurs(incoming)) = self.quorum.serve(incoming)? else {
+            return Ok(());
+        };
+        match self.serve(incoming) {
+            Ok(served) => served,
+            Err(error) => {
+                crate::diary::warning!("a connection is closed: {error}");
+                Ok(())
+            }
         }
     }
 
@@ -192,6 +197,7 @@ impl Node {
             ApiKey::BrokerHeartbeat => self.heartbeat(incoming),
             ApiKey::AlterPartition => self.alter_partition(incoming),
             ApiKey::CreateTopics => self.create_topics(incoming),
+            ApiKey::ControllerRegistration => self.register_controller(incoming),
             _ => self.answer(incoming).map(Ok),
         }
     }
@@ -204,6 +210,7 @@ impl Node {
         self.leave_office_if_lost()?;
         self.take_in_committed()?;
         self.take_office_if_won()?;
+        self.register_itself()?;
         self.end_sessions()?;
         // What was appended just now is to be synced just now.
         self.quorum.settle()?;
@@ -240,10 +247,22 @@ impl Node {
     }
 
     fn take_in_committed(&mut self) -> Result<(), Fatal> {
-        while let Some(batch) = self.quorum.next_committed()? {
-            // An active controller has taken in its own records already.
-            if batch.end_offset > self.taken_in {
-                self.take_in(&batch)?;
+        while let Some(next) = self.quorum.next_committed()? {
+            match next {
+                Next::Snapshot(snapshot) => {
+                    self.state.reset();
+                    self.taken_in = snapshot.id().end_offset;
+                    // Where a record of a snapshot stood is not known; it was before this.
+                    let last = self.taken_in - 1;
+                    for_each_record(&snapshot, |record| {
+                        self.state
+                            .replay(last, last, &record)
+                            .map_err(|error| error.to_string())
+                    })?;
+                }
+                // An active controller has taken in its own records already.
+                Next::Batch(batch) if batch.end_offset > self.taken_in => self.take_in(&batch)?,
+                Next::Batch(_) => {}
             }
         }
         Ok(())

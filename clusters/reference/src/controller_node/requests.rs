@@ -35,7 +35,7 @@ const RECOVERING: i8 = 1;
 const DEFAULT: i32 = -1;
 
 /// A malformed request closes its connection; otherwise it was dealt with, or the node cannot go on.
-type Served = Result<Result<(), Fatal>, FrameError>;
+pub(super) type Served = Result<Result<(), Fatal>, FrameError>;
 
 impl Node {
     pub(super) fn register_broker(&mut self, incoming: Incoming) -> Served {
@@ -179,7 +179,7 @@ impl Node {
 
     /// Appends what was decided, and answers once it is committed; with NOT_CONTROLLER where it is not known to
     /// be, or never was appended.
-    fn decide<T: Send + 'static>(
+    pub(super) fn decide<T: Send + 'static>(
         &mut self,
         outcome: Outcome<T>,
         answer: impl FnOnce(Result<T, ErrorCode>) + Send + 'static,

@@ -1,45 +1,63 @@
 //! The metadata log on this node, and the machine that decides about it: the driver of [`raft`].
 //!
 //! Controllers vote, and sync before they count; brokers observe, and do not sync: what a loss of power
-//! takes from them is fetched again.
+//! takes from them is fetched again. What is committed is handed out in order ([`Quorum::next_committed`]):
+//! first the newest snapshot, if there is any, then batch after batch.
+//!
+//! Snapshots (KIP-630): after so many bytes, or so long, a thread of its own writes the committed state
+//! down ([`scribe`]). The newest snapshot and the one before it are kept, and the log from the end of the
+//! one before on, so that a follower which is only a little behind needs none. Installing one that was
+//! fetched holds this node up for as long as checking and syncing it takes; nothing else does.
 
+mod acting;
+mod addresses;
 mod control;
+mod exchange;
+mod opening;
+mod scribe;
+mod serving;
+mod snapshots;
 pub mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use kafka_protocol::messages::{BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest};
-use raft::{
-    Action, Body, CallId, EpochStart, Event, Fetched, LogSummary, NodeId, Raft, RequestId, Response,
-    Standing, SyncTicket,
-};
-use storage::quorum_state::{self, Version, VotedKey};
-use storage::{BatchBuilder, Log, LogConfig, ReadLimit, StorageError};
+use raft::{CallId, Event, NodeId, Raft, RequestId, Standing, SyncTicket};
+use storage::quorum_state;
+use storage::snapshot::SnapshotReader;
+use storage::{BatchBuilder, Log, ReadLimit, StorageError};
 use tokio::sync::mpsc;
-
-pub use wire::Identity;
+use uuid::Uuid;
 
 use crate::clock::Clock;
-use crate::config::{Config, HELD_FETCH_LIMIT, Role};
-use crate::diary::info;
+use crate::config::{Config, Role};
 use crate::failure::Failure;
-use crate::net::frame::FrameError;
 use crate::net::peers::Peers;
-use crate::net::server::{Incoming, Reply};
+use addresses::Addresses;
+pub use addresses::Located;
+use serving::Asked;
+pub use serving::NotOurs;
+use snapshots::Snapshots;
+pub use snapshots::for_each_record;
+use wire::Own;
 
 /// The folder of the metadata log.
 pub const METADATA_FOLDER: &str = "__cluster_metadata-0";
-/// Size of a segment of the metadata log.
-const SEGMENT_BYTES: u64 = 64 << 20;
-/// The pause after a request to a peer that failed.
-const RETRY_BACKOFF: std::time::Duration = std::time::Duration::from_millis(50);
-/// A follower's fetches are held this fraction of the fetch time-out at most, so that an idle quorum, on a
-/// machine that stalls a little, holds no elections.
-const HELD_FETCHES_A_TIMEOUT: u32 = 3;
+
+/// Who this node is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The cluster.
+    pub cluster_id: String,
+    /// The node.
+    pub node_id: i32,
+    /// Its directory.
+    pub directory_id: Uuid,
+}
 
 /// Why the node cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -52,13 +70,29 @@ pub enum Fatal {
     Quorum(String),
 }
 
-/// An answer of a peer, or that there is none.
+/// What others did for the quorum: to be handed to [`Quorum::take`].
 #[derive(Debug)]
-pub struct Answer {
-    from: NodeId,
-    call: CallId,
-    response: wire::Read,
-    records: Bytes,
+pub struct Answer(Told);
+
+#[derive(Debug)]
+enum Told {
+    /// A peer answered, or did not.
+    Peer {
+        from: NodeId,
+        call: CallId,
+        heard: wire::Read,
+    },
+    /// A snapshot was made, was not needed any more, or could not be made.
+    Snapshot(Result<Option<SnapshotReader>, Fatal>),
+}
+
+/// What is committed next.
+#[derive(Debug)]
+pub enum Next {
+    /// All that was handed out before is replaced by this state.
+    Snapshot(Arc<SnapshotReader>),
+    /// A batch that follows.
+    Batch(Committed),
 }
 
 /// A committed batch.
@@ -70,26 +104,10 @@ pub struct Committed {
     pub end_offset: i64,
     /// It holds the quorum's own records, no metadata.
     pub is_control: bool,
+    /// When it was appended, in milliseconds since 1970.
+    pub timestamp: i64,
     /// The batch.
     pub bytes: Bytes,
-}
-
-/// Who waits for the machine's answer.
-#[derive(Debug)]
-enum Asked {
-    Vote(Reply),
-    Begin(Reply),
-    End(Reply),
-    Fetch { reply: Reply, max_bytes: usize },
-}
-
-/// What the machine is executing for.
-enum Context<'a> {
-    Nothing,
-    /// Records of a response.
-    Fetched(&'a Bytes),
-    /// A batch to append.
-    Batch(&'a BatchBuilder),
 }
 
 /// The driver.
@@ -97,27 +115,34 @@ pub struct Quorum {
     raft: Raft,
     log: Log,
     state_path: PathBuf,
-    identity: Identity,
-    voters: BTreeMap<i32, SocketAddr>,
+    own: Own,
+    addresses: Addresses,
     peers: Peers,
     answers: mpsc::UnboundedSender<Answer>,
     clock: Clock,
     asked: BTreeMap<RequestId, Asked>,
     next_request: u64,
+    /// Events that executing actions gave rise to; they go to the machine once all actions are executed.
+    arising: VecDeque<Event>,
+    snapshots: Snapshots,
+    /// How long this node gives a change of voters that names no time of its own.
+    request_timeout_nanos: u64,
     /// Whether the log is synced when the machine asks for it.
     syncs: bool,
     ticket: Option<SyncTicket>,
     high_watermark: i64,
-    /// Batches below were handed out by [`Quorum::next_committed`].
+    /// What lies below was handed out by [`Quorum::next_committed`].
     handed_out: i64,
+    /// The state is to be replaced by the newest snapshot before anything else is handed out.
+    replaces_state: bool,
     standing_changed: bool,
     /// The epoch of this node's registration, where it is a broker.
     pub broker_epoch: i64,
 }
 
 impl Quorum {
-    /// Opens the log and the state in the node's folder, and starts the machine. Its answers from peers
-    /// arrive at `answers`, and are to be handed to [`Quorum::take`].
+    /// Opens the log and the state in the node's folder, and starts the machine. What others do for it
+    /// arrives at `answers`, and is to be handed to [`Quorum::take`].
     ///
     /// # Errors
     /// When the disk refuses, or the configuration cannot work.
@@ -129,13 +154,8 @@ impl Quorum {
         clock: Clock,
     ) -> Result<Self, Failure> {
         let folder = config.log_dir.join(METADATA_FOLDER);
-        let (log, state) = open(&folder).map_err(|error| {
-            Failure::other(
-                format!("Cannot open the metadata log in {}.", folder.display()),
-                error.to_string(),
-                "Free the disk, or restore the folder.",
-            )
-        })?;
+        let own = opening::own(config, identity);
+        let opened = opening::open(&folder, config)?;
         let unworkable = |why: String| {
             Failure::usage(
                 "Cannot take part in the metadata quorum.",
@@ -143,34 +163,40 @@ impl Quorum {
                 "Correct the configuration, or restore the metadata log.",
             )
         };
-        let settings = settings(config).map_err(|error| unworkable(error.to_string()))?;
-        let seed = uuid::Uuid::new_v4().as_u64_pair().0;
-        let (raft, actions) = Raft::start(clock.nanos(), settings, state, summary(&log), seed)
+        let mut addresses = Addresses::new(config, own.place.clone());
+        for at in &opened.summary.voters {
+            addresses.learn_voters(&at.voters);
+        }
+        let settings = opening::settings(config, &own, addresses.bootstrap())
             .map_err(|error| unworkable(error.to_string()))?;
+        let seed = uuid::Uuid::new_v4().as_u64_pair().0;
+        let (raft, actions) = Raft::start(clock.nanos(), settings, opened.state, opened.summary, seed)
+            .map_err(|error| unworkable(error.to_string()))?;
+        let snapshots = Snapshots::new(config, &folder, opened.snapshot, answers.clone(), clock)?;
         let mut quorum = Self {
             raft,
-            log,
             state_path: folder.join(quorum_state::FILE_NAME),
-            identity,
-            voters: config
-                .voters
-                .iter()
-                .map(|voter| (voter.id, voter.address))
-                .collect(),
+            own,
+            addresses,
             peers,
             answers,
             clock,
             asked: BTreeMap::new(),
             next_request: 0,
+            arising: VecDeque::new(),
+            replaces_state: snapshots.newest().is_some(),
+            snapshots,
+            request_timeout_nanos: u64::try_from(config.request_timeout.as_nanos()).unwrap_or(u64::MAX),
             syncs: config.role == Role::Controller,
             ticket: None,
             high_watermark: 0,
-            handed_out: 0,
+            handed_out: opened.log.start_offset(),
+            log: opened.log,
             standing_changed: true,
             broker_epoch: -1,
         };
         quorum
-            .execute(actions, &Context::Nothing)
+            .carry_out(actions)
             .and_then(|()| quorum.settle())
             .map_err(|error| {
                 Failure::other(
@@ -182,14 +208,15 @@ impl Quorum {
         Ok(quorum)
     }
 
-    /// When the machine wants a tick, in milliseconds.
+    /// When the machine wants a tick, or a snapshot is due, in milliseconds.
     pub fn next_deadline(&self) -> Option<u64> {
-        self.raft.next_deadline().map(|nanos| nanos.div_ceil(1_000_000))
+        let tick = self.raft.next_deadline().map(|nanos| nanos.div_ceil(1_000_000));
+        [tick, self.snapshots.next_deadline()].into_iter().flatten().min()
     }
 
     /// Time passed.
     pub fn tick(&mut self) -> Result<(), Fatal> {
-        self.handle(Event::Tick, &Context::Nothing)
+        self.handle(Event::Tick)
     }
 
     /// Whether role, epoch or leader changed since this was last asked.
@@ -204,8 +231,13 @@ impl Quorum {
 
     /// Where the active controller is, as far as is known.
     pub fn leader_address(&self) -> Option<SocketAddr> {
-        let leader = self.raft.standing().leader?;
-        self.voters.get(&leader.0).copied()
+        self.addresses.address(self.raft.standing().leader?)
+    }
+
+    /// Where the voters are, as far as is known.
+    pub fn members(&self) -> impl Iterator<Item = &Located> {
+        let voters = self.raft.voter_set().keys();
+        voters.filter_map(|key| self.addresses.located(key.id))
     }
 
     /// The machine, to ask.
@@ -220,7 +252,11 @@ impl Quorum {
 
     /// The offset of the last record that [`Quorum::next_committed`] has handed out; -1 before the first.
     pub fn last_handed_out(&self) -> i64 {
-        self.handed_out - 1
+        if self.replaces_state {
+            -1
+        } else {
+            self.handed_out - 1
+        }
     }
 
     /// The end of the log.
@@ -240,32 +276,24 @@ impl Quorum {
         let base_offset = self.log.end_offset();
         match self.raft.append(self.clock.nanos(), epoch, records) {
             Ok(actions) => {
-                self.execute(actions, &Context::Batch(batch))?;
+                self.carry_out_with(actions, &acting::Context::Batch(batch))?;
                 Ok(Some(base_offset))
             }
             Err(_) => Ok(None),
         }
     }
 
-    /// Hands an answer of a peer to the machine.
+    /// Takes what others did.
     pub fn take(&mut self, answer: Answer) -> Result<(), Fatal> {
-        let event = match answer.response {
-            Some(response) => Event::Response {
-                from: answer.from,
-                call: answer.call,
-                response,
-            },
-            None => Event::CallFailed {
-                to: answer.from,
-                call: answer.call,
-            },
-        };
-        self.handle(event, &Context::Fetched(&answer.records))
+        match answer.0 {
+            Told::Peer { from, call, heard } => self.take_heard(from, call, heard),
+            Told::Snapshot(made) => self.snapshot_made(made?),
+        }
     }
 
     /// Leads no longer, if it leads.
     pub fn resign(&mut self) -> Result<(), Fatal> {
-        self.handle(Event::Resign, &Context::Nothing)
+        self.handle(Event::Resign)
     }
 
     /// Syncs, if the machine has asked for it since the last time. To be called once after each burst of
@@ -275,13 +303,29 @@ impl Quorum {
             if self.syncs {
                 self.log.sync()?;
             }
-            self.handle(Event::Synced(ticket), &Context::Nothing)?;
+            self.handle(Event::Synced(ticket))?;
         }
         Ok(())
     }
 
-    /// The next committed batch, from the log's start on.
-    pub fn next_committed(&mut self) -> Result<Option<Committed>, Fatal> {
+    /// What is committed next, from the newest snapshot on. With none left, and if it is time, a snapshot of
+    /// all that was handed out is begun.
+    pub fn next_committed(&mut self) -> Result<Option<Next>, Fatal> {
+        if std::mem::take(&mut self.replaces_state)
+            && let Some(newest) = self.snapshots.newest()
+        {
+            self.handed_out = newest.id().end_offset;
+            return Ok(Some(Next::Snapshot(newest.clone())));
+        }
+        let batch = self.next_batch()?;
+        match &batch {
+            Some(batch) => self.snapshots.follow(batch),
+            None => self.snapshot_if_due()?,
+        }
+        Ok(batch.map(Next::Batch))
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Committed>, Fatal> {
         if self.handed_out >= self.high_watermark {
             return Ok(None);
         }
@@ -291,7 +335,7 @@ impl Quorum {
             upper_bound: self.high_watermark,
         };
         let bytes = self.log.read(self.handed_out, limit)?;
-        let Some(header) = wire::batches(&bytes).into_iter().next() else {
+        let Some((header, _)) = wire::fetch::whole_batches(&bytes).next() else {
             return Ok(None);
         };
         self.handed_out = header.next_offset();
@@ -299,331 +343,19 @@ impl Quorum {
             base_offset: header.base_offset,
             end_offset: header.next_offset(),
             is_control: header.attributes.is_control(),
+            timestamp: header.max_timestamp,
             bytes,
         }))
     }
 
-    /// Hands committed batches out from the log's start again.
+    /// Hands everything committed out again. Whoever asks for it forgets what it knows.
     pub fn hand_out_again(&mut self) {
-        self.handed_out = 0;
+        self.replaces_state = self.snapshots.newest().is_some();
+        self.handed_out = self.log.start_offset();
     }
 
     /// Syncs what there is, at the end.
     pub fn close(&mut self) -> Result<(), StorageError> {
         self.log.sync().map(|_| ())
     }
-
-    /// Takes a request of a peer: Vote, BeginQuorumEpoch, EndQuorumEpoch.
-    ///
-    /// # Errors
-    /// When the node cannot go on. A malformed request closes its connection.
-    pub fn vote(&mut self, incoming: Incoming) -> Result<(), Fatal> {
-        let Some((request, reply)) = readable(incoming.decode::<VoteRequest>()) else {
-            return Ok(());
-        };
-        match wire::read_vote(&self.identity, request) {
-            Ok(ask) => self.ask(raft::Request::Vote(ask), Asked::Vote(reply)),
-            Err(error) => {
-                reply.send(&kafka_protocol::messages::VoteResponse::default().with_error_code(error.code()));
-                Ok(())
-            }
-        }
-    }
-
-    /// See [`Quorum::vote`].
-    pub fn begin_quorum_epoch(&mut self, incoming: Incoming) -> Result<(), Fatal> {
-        let Some((request, reply)) = readable(incoming.decode::<BeginQuorumEpochRequest>()) else {
-            return Ok(());
-        };
-        match wire::read_begin(&self.identity, request) {
-            Ok(ask) => self.ask(raft::Request::BeginQuorumEpoch(ask), Asked::Begin(reply)),
-            Err(error) => {
-                reply.send(
-                    &kafka_protocol::messages::BeginQuorumEpochResponse::default()
-                        .with_error_code(error.code()),
-                );
-                Ok(())
-            }
-        }
-    }
-
-    /// See [`Quorum::vote`].
-    pub fn end_quorum_epoch(&mut self, incoming: Incoming) -> Result<(), Fatal> {
-        let Some((request, reply)) = readable(incoming.decode::<EndQuorumEpochRequest>()) else {
-            return Ok(());
-        };
-        match wire::read_end(&self.identity, request) {
-            Ok(ask) => self.ask(raft::Request::EndQuorumEpoch(ask), Asked::End(reply)),
-            Err(error) => {
-                reply.send(
-                    &kafka_protocol::messages::EndQuorumEpochResponse::default()
-                        .with_error_code(error.code()),
-                );
-                Ok(())
-            }
-        }
-    }
-
-    /// Takes a Fetch of the metadata log.
-    pub fn fetch(&mut self, incoming: Incoming) -> Result<(), Fatal> {
-        let Some((request, reply)) = readable(incoming.decode::<FetchRequest>()) else {
-            return Ok(());
-        };
-        match wire::read_fetch(&self.identity, request, reply.version()) {
-            Ok((ask, max_bytes)) => self.ask(raft::Request::Fetch(ask), Asked::Fetch { reply, max_bytes }),
-            Err(error) => {
-                reply.send(&wire::fetch_refused(error));
-                Ok(())
-            }
-        }
-    }
-
-    fn ask(&mut self, request: raft::Request, asked: Asked) -> Result<(), Fatal> {
-        let id = RequestId(self.next_request);
-        self.next_request += 1;
-        self.asked.insert(id, asked);
-        self.handle(Event::Request { id, request }, &Context::Nothing)
-    }
-
-    fn handle(&mut self, event: Event, context: &Context<'_>) -> Result<(), Fatal> {
-        let actions = self.raft.handle(self.clock.nanos(), event);
-        self.execute(actions, context)
-    }
-
-    fn execute(&mut self, actions: Vec<Action>, context: &Context<'_>) -> Result<(), Fatal> {
-        for action in actions {
-            self.execute_one(action, context)?;
-        }
-        Ok(())
-    }
-
-    fn execute_one(&mut self, action: Action, context: &Context<'_>) -> Result<(), Fatal> {
-        match action {
-            Action::Persist(state) => self.persist(state)?,
-            Action::Standing(_) => self.standing_changed = true,
-            Action::AppendLeaderChange(change) => self.append_leader_change(&change)?,
-            Action::Append { base_offset, epoch } => {
-                if let Context::Batch(batch) = context {
-                    let bytes = batch
-                        .build(base_offset, epoch)
-                        .map_err(|error| Fatal::Quorum(error.to_string()))?;
-                    self.log.append_as_follower(&bytes)?;
-                }
-            }
-            Action::AppendFetched { batches } => {
-                if let Context::Fetched(records) = context {
-                    let bytes: usize = wire::batches(records)
-                        .iter()
-                        .take(batches)
-                        .map(|header| header.total_bytes)
-                        .sum();
-                    self.log.append_as_follower(&records[..bytes])?;
-                }
-            }
-            // Voters are fixed here, and no snapshot is ever taken, so none of these is asked for.
-            Action::AppendVoters { .. }
-            | Action::WriteSnapshotPart { .. }
-            | Action::InstallSnapshot(_)
-            | Action::AbandonSnapshot(_) => {}
-            Action::Truncate { end_offset } => {
-                info!(
-                    "the metadata log is cut from {} to {end_offset}, where it departs from the leader's",
-                    self.log.end_offset()
-                );
-                self.log.truncate_to(end_offset)?;
-            }
-            Action::Sync(ticket) => self.ticket = Some(ticket),
-            Action::Commit { high_watermark } => self.high_watermark = high_watermark,
-            Action::Send { to, call, request } => self.send(to, call, request),
-            Action::Reply { to, response } => self.reply(to, &response)?,
-            Action::Fatal(fatal) => return Err(Fatal::Quorum(fatal.to_string())),
-        }
-        Ok(())
-    }
-
-    fn persist(&self, state: raft::QuorumState) -> Result<(), StorageError> {
-        let voters: Vec<i32> = self.voters.keys().copied().collect();
-        let stored = quorum_state::QuorumState {
-            leader_epoch: state.epoch,
-            leader_id: state.leader.map(|id| id.0),
-            voted: state.voted.map(|voted| VotedKey {
-                id: voted.id.0,
-                directory_id: None,
-            }),
-        };
-        stored.write(&self.state_path, Version::V0 { voters: &voters })
-    }
-
-    fn append_leader_change(&mut self, change: &raft::LeaderChange) -> Result<(), Fatal> {
-        let impossible = |error: &dyn std::fmt::Display| {
-            Fatal::Quorum(format!("a leader change cannot be written: {error}"))
-        };
-        let record = control::leader_change(change).map_err(|error| impossible(&error))?;
-        let mut batch = BatchBuilder::new(self.clock.wall_ms()).control();
-        batch
-            .push(Some(&control::LEADER_CHANGE_KEY), Some(&record), &[])
-            .map_err(|error| impossible(&error))?;
-        let bytes = batch
-            .build(change.base_offset, change.epoch)
-            .map_err(|error| impossible(&error))?;
-        self.log.append_as_follower(&bytes)?;
-        Ok(())
-    }
-
-    fn reply(&mut self, to: RequestId, response: &Response<raft::ReadRange>) -> Result<(), Fatal> {
-        match self.asked.remove(&to) {
-            None => {}
-            Some(Asked::Vote(reply)) => reply.send(&wire::vote_answer(response)),
-            Some(Asked::Begin(reply)) => reply.send(&wire::begin_answer(response)),
-            Some(Asked::End(reply)) => reply.send(&wire::end_answer(response)),
-            Some(Asked::Fetch { reply, max_bytes }) => {
-                let records = self.read_for(response, max_bytes)?;
-                reply.send(&wire::fetch_answer(response, records));
-            }
-        }
-        Ok(())
-    }
-
-    fn read_for(
-        &self,
-        response: &Response<raft::ReadRange>,
-        max_bytes: usize,
-    ) -> Result<Bytes, StorageError> {
-        let Body::Fetch(raft::FetchAnswer {
-            fetched: Fetched::Records(range),
-            ..
-        }) = &response.body
-        else {
-            return Ok(Bytes::new());
-        };
-        if range.from >= range.end {
-            return Ok(Bytes::new());
-        }
-        let limit = ReadLimit {
-            max_bytes,
-            at_least_one: true,
-            upper_bound: range.end,
-        };
-        self.log.read(range.from, limit)
-    }
-
-    fn send(&self, to: NodeId, call: CallId, request: raft::Request) {
-        let (peers, answers) = (self.peers.clone(), self.answers.clone());
-        let address = self.voters.get(&to.0).copied();
-        let (identity, broker_epoch) = (self.identity.clone(), self.broker_epoch);
-        tokio::spawn(async move {
-            let (response, records) = match address {
-                Some(address) => exchange(&peers, address, &identity, broker_epoch, to, request).await,
-                None => (None, Bytes::new()),
-            };
-            // The core is gone when the node stops.
-            let _ = answers.send(Answer {
-                from: to,
-                call,
-                response,
-                records,
-            });
-        });
-    }
-}
-
-/// A request, or nothing where it was malformed: its connection is closed then.
-fn readable<T>(decoded: Result<T, FrameError>) -> Option<T> {
-    decoded
-        .map_err(|error| crate::diary::warning!("a connection is closed: {error}"))
-        .ok()
-}
-
-async fn exchange(
-    peers: &Peers,
-    address: SocketAddr,
-    identity: &Identity,
-    broker_epoch: i64,
-    to: NodeId,
-    request: raft::Request,
-) -> (wire::Read, Bytes) {
-    let none = Bytes::new();
-    match request {
-        raft::Request::FetchSnapshot(_)
-        | raft::Request::AddVoter(_)
-        | raft::Request::RemoveVoter(_)
-        | raft::Request::UpdateVoter(_) => (None, none),
-        raft::Request::Vote(ask) => {
-            let answer = peers
-                .call(address, wire::VOTE_VERSION, &wire::vote(identity, to, &ask))
-                .await;
-            (answer.ok().and_then(wire::read_vote_answer), none)
-        }
-        raft::Request::BeginQuorumEpoch(ask) => {
-            let request = wire::begin(identity, to, ask);
-            let answer = peers
-                .call(address, wire::BEGIN_QUORUM_EPOCH_VERSION, &request)
-                .await;
-            (answer.ok().and_then(wire::read_begin_answer), none)
-        }
-        raft::Request::EndQuorumEpoch(ask) => {
-            let request = wire::end(identity, &ask);
-            let answer = peers
-                .call(address, wire::END_QUORUM_EPOCH_VERSION, &request)
-                .await;
-            (answer.ok().and_then(wire::read_end_answer), none)
-        }
-        raft::Request::Fetch(ask) => {
-            let request = wire::fetch(identity, broker_epoch, &ask);
-            match peers.call(address, wire::FETCH_VERSION, &request).await {
-                Ok(answer) => wire::read_fetch_answer(answer),
-                Err(_) => (None, none),
-            }
-        }
-    }
-}
-
-fn open(folder: &Path) -> Result<(Log, raft::QuorumState), StorageError> {
-    let config = LogConfig {
-        segment_bytes: SEGMENT_BYTES,
-    };
-    let (log, recovery) = Log::open(folder, config, 0)?;
-    if let Some(reason) = recovery.reason {
-        info!(
-            "the metadata log was cut by {} bytes: {reason}",
-            recovery.cut_bytes
-        );
-    }
-    let stored = quorum_state::QuorumState::read(&folder.join(quorum_state::FILE_NAME))?;
-    let state = stored.map_or_else(raft::QuorumState::default, |stored| raft::QuorumState {
-        epoch: stored.leader_epoch,
-        leader: stored.leader_id.map(NodeId),
-        voted: stored.voted.map(|voted| raft::ReplicaKey::of(NodeId(voted.id))),
-    });
-    Ok((log, state))
-}
-
-fn summary(log: &Log) -> LogSummary {
-    let epochs = log.epochs().entries().iter().map(|entry| EpochStart {
-        epoch: entry.leader_epoch,
-        start_offset: entry.start_offset,
-    });
-    LogSummary {
-        epochs: epochs.collect(),
-        end_offset: log.end_offset(),
-        ..LogSummary::default()
-    }
-}
-
-fn settings(config: &Config) -> Result<raft::Config, raft::ConfigError> {
-    let timeouts = raft::Timeouts {
-        election_timeout: config.election_timeout,
-        fetch_timeout: config.fetch_timeout,
-        election_backoff_max: config.election_backoff_max,
-        request_timeout: config.request_timeout,
-        retry_backoff: RETRY_BACKOFF,
-        fetch_max_wait: (config.fetch_timeout / HELD_FETCHES_A_TIMEOUT).min(HELD_FETCH_LIMIT),
-    };
-    let voters: Vec<NodeId> = config.voters.iter().map(|voter| NodeId(voter.id)).collect();
-    let settings = raft::Config::new(NodeId(config.node_id), &voters, timeouts)?;
-    // The one place where a node's machine is given a bug: none is, unless the command line named it.
-    Ok(match config.bug {
-        Some(bug) => settings.with_bug(bug),
-        None => settings,
-    })
 }
