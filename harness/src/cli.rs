@@ -65,6 +65,12 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Administer a running cluster: the metadata quorum
+    Admin {
+        /// What is administered.
+        #[command(subcommand)]
+        of: crate::commands::admin::AdminArgs,
+    },
     /// A node of the reference cluster: `ackall node --help`
     Node {
         /// Arguments of the node

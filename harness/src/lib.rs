@@ -99,6 +99,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
             operations,
             json,
         }) => commands::bench::bench(boots, operations, json),
+        Some(Command::Admin { of }) => commands::admin::admin(&of),
         Some(Command::Node { .. }) => Err(Error::internal(
             "running a node",
             "this program was built without the reference cluster",

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod admin;
 pub mod bench;
 pub mod doctor;
 pub mod run;
