@@ -16,8 +16,6 @@ use crate::jvm::{Kafka, kafka};
 use crate::process::Process;
 use crate::reference::{CLUSTER_ID, block, free};
 
-/// The heap of a node, MiB.
-const NODE_HEAP: u32 = 256;
 /// How long a node may take to start, and to show a change.
 const PATIENCE: Duration = Duration::from_secs(60);
 const NODE: i32 = 1;
@@ -47,12 +45,11 @@ impl Apache {
             disk.display()
         );
         fs::write(&config, text).unwrap();
-        let config = config.to_str().unwrap();
         let elr = "eligible.leader.replicas.version=1";
-        let format = ["format", "-t", CLUSTER_ID, "-c", config, "--feature", elr];
+        let path = config.to_str().unwrap();
+        let format = ["format", "-t", CLUSTER_ID, "-c", path, "--feature", elr];
         kafka.tool("kafka.tools.StorageTool", &format).unwrap();
-        let mut command = kafka.class(NODE_HEAP, "kafka.Kafka");
-        command.arg(config);
+        let command = kafka.node(&config);
         let process = Process::start(command, &kafka.folder().join("node.said"));
         Apache {
             process,

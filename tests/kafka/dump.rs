@@ -63,7 +63,7 @@ const PASSED_OVER: &str = "cordonedLogDirs";
 const SIGNPOSTS: [&str; 3] = [
     "Log starting offset: ",
     "Snapshot end offset: ",
-    "Starting offset: ",
+    "KRaft bootstrap snapshot",
 ];
 
 fn parse(said: &str) -> Result<Vec<Vec<Batch>>, String> {

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use crate::dump::{assert_same, count, theirs};
 use crate::jvm::kafka;
-use crate::reference::{PATIENCE, Reference};
-use crate::support::until;
+use crate::reference::{CLUSTER_ID, Reference};
+use crate::support::ackall;
 
 #[test]
 fn kafka_reads_the_metadata_log_of_a_cluster_that_lost_leaders() {
@@ -31,14 +31,7 @@ fn kafka_reads_the_metadata_log_of_a_cluster_that_lost_leaders() {
     cluster.start_node(before.leader);
     cluster.start_node(1);
     cluster.until_isr(0, "night", &[0, 1]);
-    let end = cluster.quorum().high_watermark;
-    until("all logs at the high watermark", PATIENCE, || {
-        let voters = cluster.quorum().voters;
-        voters
-            .iter()
-            .all(|voter| voter.log_end_offset >= end)
-            .then_some(())
-    });
+    let end = cluster.until_caught_up();
     let controllers = cluster.controllers();
     cluster.stop();
     for id in controllers {
@@ -107,6 +100,49 @@ fn kafka_reads_every_record_in_every_version_that_is_written() {
     fs::write(&file, hurt).unwrap();
     let why = theirs(&kafka, &[&file]).unwrap_err();
     assert!(why.contains("not valid"), "{why}");
+}
+
+#[test]
+fn kafka_reads_a_folder_that_was_formatted_for_voters_that_may_change() {
+    let Some(kafka) = kafka("format") else { return };
+    let config = kafka.folder().join("server.properties");
+    let disk = kafka.folder().join("disk");
+    let text = format!(
+        "process.roles=controller\nnode.id=100\ncontroller.quorum.bootstrap.servers=127.0.0.1:9093\n\
+         listeners=CONTROLLER://127.0.0.1:9093\ncontroller.listener.names=CONTROLLER\nlog.dirs={}\n",
+        disk.display()
+    );
+    fs::write(&config, text).unwrap();
+    let formatted = ackall()
+        .args([
+            "node",
+            "format",
+            "--standalone",
+            "--cluster-id",
+            CLUSTER_ID,
+            "--config",
+        ])
+        .arg(&config)
+        .output()
+        .unwrap();
+    assert!(formatted.status.success(), "{formatted:?}");
+    let snapshot = SnapshotId::BOOTSTRAP.path(&disk.join("__cluster_metadata-0"));
+    let records = assert_same(&kafka, &[&disk.join("bootstrap.checkpoint"), &snapshot]);
+    for (kind, times) in [
+        ("SnapshotHeader", 2),
+        ("FEATURE_LEVEL_RECORD", 2),
+        ("KRaftVersion", 1),
+        ("KRaftVoters", 1),
+        ("SnapshotFooter", 2),
+    ] {
+        assert_eq!(count(&records, kind), times, "{kind} in {records:#?}");
+    }
+    let info = ["info", "-c", config.to_str().unwrap()];
+    let said = kafka.tool("kafka.tools.StorageTool", &info).unwrap();
+    assert!(
+        said.contains(CLUSTER_ID) && said.contains("node.id=100"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::support::{Folder, skipped};
 
 /// A tool's heap, MiB: with less the JVM collects instead of working.
 const TOOL_HEAP: u32 = 128;
+/// A node's heap, MiB.
+const NODE_HEAP: u32 = 256;
 /// How long a tool may take: half a second, on a machine with nothing else to do.
 const TOOL_LIMIT: Duration = Duration::from_secs(90);
 
@@ -49,11 +51,18 @@ pub fn kafka(test: &str) -> Option<Kafka> {
 
 impl Kafka {
     /// A command that runs a class.
-    pub fn class(&self, heap_mib: u32, class: &str) -> Command {
+    fn class(&self, heap_mib: u32, class: &str) -> Command {
         let mut command = self.jars.java(heap_mib);
         command
             .arg(format!("-Dlog4j2.configurationFile={}", self.quiet().display()))
             .arg(class);
+        command
+    }
+
+    /// A command that runs a node.
+    pub fn node(&self, config: &Path) -> Command {
+        let mut command = self.class(NODE_HEAP, "kafka.Kafka");
+        command.arg(config);
         command
     }
 

@@ -1,5 +1,5 @@
-//! Apache Kafka on our side of the fence: its tools read our files and ask our quorum, and our observer reads its
-//! metadata log.
+//! Apache Kafka on our side of the fence: its tools read our files and ask our quorum, its controller votes in
+//! our quorum and leads it, and our observer reads its metadata log.
 //!
 //! Where Kafka's jars cannot be had (see `docs/ci.md`) these say SKIPPED and pass, unless `ACKALL_REQUIRE` names
 //! `kafka`. One JVM at a time runs, on any machine.
@@ -13,6 +13,7 @@ mod apache;
 mod dump;
 mod formats;
 mod jvm;
+mod mixed;
 mod names;
 mod process;
 mod quorum;

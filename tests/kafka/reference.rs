@@ -1,4 +1,5 @@
-//! A reference cluster on the loopback interface: its nodes are processes of the executable under test.
+//! A cluster on the loopback interface: its nodes are processes of the executable under test, and, where asked for,
+//! one controller of Apache Kafka.
 
 use client::calls::{CreateTopic, Layout, QuorumDescription};
 use client::{Connection, ErrorCode, Options};
@@ -8,6 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::jvm::Kafka;
 use crate::process::Process;
 use crate::support::{ackall, until};
 
@@ -19,10 +21,12 @@ pub const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qk";
 const FIRST_CONTROLLER: i32 = 100;
 
 /// A cluster.
-pub struct Reference {
+pub struct Reference<'k> {
     folder: PathBuf,
     addresses: BTreeMap<i32, SocketAddr>,
     running: BTreeMap<i32, Process>,
+    /// The controller that is Kafka's.
+    apache: Option<(i32, &'k Kafka)>,
 }
 
 /// Addresses that are free.
@@ -41,21 +45,42 @@ pub fn block<T>(work: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(work)
 }
 
-impl Reference {
+impl<'k> Reference<'k> {
     /// Formats and starts one in `folder`.
-    pub fn start(folder: &Path, controllers: i32, brokers: i32) -> Reference {
+    pub fn start(folder: &Path, controllers: i32, brokers: i32) -> Reference<'k> {
+        Reference::start_with(folder, controllers, brokers, None)
+    }
+
+    /// The same, with a first controller of Kafka's, in a folder that was formatted here too.
+    pub fn start_mixed(kafka: &'k Kafka, controllers: i32, brokers: i32) -> Reference<'k> {
+        let apache = Some((FIRST_CONTROLLER, kafka));
+        Reference::start_with(kafka.folder(), controllers, brokers, apache)
+    }
+
+    fn start_with(
+        folder: &Path,
+        controllers: i32,
+        brokers: i32,
+        apache: Option<(i32, &'k Kafka)>,
+    ) -> Reference<'k> {
         let ids = (FIRST_CONTROLLER..FIRST_CONTROLLER + controllers).chain(0..brokers);
         let addresses = ids.zip(free((controllers + brokers) as usize)).collect();
         let mut cluster = Reference {
             folder: folder.to_owned(),
             addresses,
             running: BTreeMap::new(),
+            apache,
         };
         for id in cluster.addresses.keys().copied().collect::<Vec<_>>() {
             cluster.format(id);
             cluster.start_node(id);
         }
         cluster
+    }
+
+    /// Whether a node is Kafka's.
+    pub fn is_apache(&self, id: i32) -> bool {
+        self.apache.is_some_and(|(apache, _)| apache == id)
     }
 
     fn config(&self, id: i32) -> PathBuf {
@@ -69,10 +94,14 @@ impl Reference {
         };
         let voters = self.addresses.range(FIRST_CONTROLLER..);
         let voters: Vec<String> = voters.map(|(id, address)| format!("{id}@{address}")).collect();
+        // The follower whose patience ends last finds the others ready to vote for it: that is Kafka's.
+        let fetch_timeout = if self.is_apache(id) { 1200 } else { 600 };
         let text = format!(
             "process.roles={role}\nnode.id={id}\ncontroller.quorum.voters={}\nlisteners={listener}://{}\n\
-             controller.listener.names=CONTROLLER\nlog.dirs={}\ncontroller.quorum.election.timeout.ms=300\n\
-             controller.quorum.fetch.timeout.ms=600\nbroker.heartbeat.interval.ms=250\n\
+             controller.listener.names=CONTROLLER\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
+             log.dirs={}\ncontroller.quorum.election.timeout.ms=300\n\
+             controller.quorum.fetch.timeout.ms={fetch_timeout}\nbroker.heartbeat.interval.ms=250\n\
              broker.session.timeout.ms=1500\nreplica.lag.time.max.ms=1500\nreplica.fetch.backoff.ms=100\n",
             voters.join(","),
             self.addresses[&id],
@@ -89,8 +118,14 @@ impl Reference {
 
     /// Starts a node.
     pub fn start_node(&mut self, id: i32) {
-        let mut command = ackall();
-        command.args(["node", "start", "--config"]).arg(self.config(id));
+        let command = match self.apache {
+            Some((apache, kafka)) if apache == id => kafka.node(&self.config(id)),
+            _ => {
+                let mut command = ackall();
+                command.args(["node", "start", "--config"]).arg(self.config(id));
+                command
+            }
+        };
         let process = Process::start(command, &self.folder.join(format!("{id}.said")));
         self.running.insert(id, process);
     }
@@ -103,9 +138,10 @@ impl Reference {
     /// Stops all that run.
     pub fn stop(&mut self) {
         // Brokers first: their controlled shutdown needs the controllers.
-        for (_, process) in std::mem::take(&mut self.running) {
+        for (id, process) in std::mem::take(&mut self.running) {
             let (status, said) = process.stop();
-            assert!(status.success(), "{said}");
+            // A JVM that was told to stop says so in its status.
+            assert!(status.success() || self.is_apache(id), "{said}");
         }
     }
 
@@ -146,6 +182,19 @@ impl Reference {
                     .filter(|told| told.error.is_none() && told.leader == id)
             })
         })
+    }
+
+    /// Waits until every running voter has all that is committed now.
+    pub fn until_caught_up(&self) -> i64 {
+        let end = self.quorum().high_watermark;
+        until("all logs at the high watermark", PATIENCE, || {
+            let voters = self.quorum().voters;
+            let mut alive = voters
+                .iter()
+                .filter(|voter| self.running.contains_key(&voter.node));
+            alive.all(|voter| voter.log_end_offset >= end).then_some(())
+        });
+        end
     }
 
     /// Creates a topic with these replicas, through a broker.
