@@ -6,6 +6,7 @@ mod heartbeat;
 mod random;
 mod registration;
 mod replay;
+mod snapshot;
 mod topics;
 mod unclean;
 

@@ -125,7 +125,10 @@ fn state(stored: &quorum_state::QuorumState, dynamic: bool) -> raft::QuorumState
 }
 
 fn summary(folder: &Path, log: &Log, newest: Option<&SnapshotReader>) -> Result<LogSummary, StorageError> {
-    let epochs = log.epochs().entries().iter().map(|entry| EpochStart {
+    // Where nothing follows the snapshot, the epoch it ends in may be noted, and has no record.
+    let entries = log.epochs().entries().iter();
+    let with_records = entries.filter(|entry| entry.start_offset < log.end_offset());
+    let epochs = with_records.map(|entry| EpochStart {
         epoch: entry.leader_epoch,
         start_offset: entry.start_offset,
     });

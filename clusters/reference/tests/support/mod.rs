@@ -13,8 +13,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use reference::config::Config;
+use reference::format::Initial;
 use reference::{Failure, format, node};
 use tokio::sync::{oneshot, watch};
+use uuid::Uuid;
 
 /// How long a state may take to come about.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,11 +60,12 @@ pub struct Cluster {
     brokers: Vec<(i32, SocketAddr)>,
     running: std::collections::BTreeMap<i32, Running>,
     properties: String,
+    /// Whether the voters are named in the metadata log, and may change.
+    dynamic: bool,
 }
 
 impl Cluster {
-    /// Formats and starts one.
-    pub fn start(controllers: usize, brokers: usize, properties: &str, features: &[&str]) -> Self {
+    fn laid_out(controllers: usize, brokers: usize, properties: &str, dynamic: bool) -> Self {
         let free = |count: usize| {
             let held: Vec<_> = (0..count)
                 .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
@@ -73,13 +76,70 @@ impl Cluster {
         };
         let addresses = free(controllers + brokers);
         let (first, rest) = addresses.split_at(controllers);
-        let mut cluster = Self {
+        Self {
             folder: Folder::new(),
             voters: (100..).zip(first.iter().copied()).collect(),
             brokers: (0..).zip(rest.iter().copied()).collect(),
             running: Default::default(),
             properties: properties.to_owned(),
-        };
+            dynamic,
+        }
+    }
+
+    /// Formats and starts one whose voters may change: the first `voting` controllers vote, the others are
+    /// formatted to join, and not started.
+    pub fn start_dynamic(voting: usize, spare: usize, brokers: usize, properties: &str) -> Self {
+        let mut cluster = Self::laid_out(voting + spare, brokers, properties, true);
+        let initial = cluster.voters[..voting]
+            .iter()
+            .zip(1..)
+            .map(|((id, at), number)| {
+                format!(
+                    "{id}@{at}:{}",
+                    storage::format_uuid(Uuid::from_u128((7 << 64) + number))
+                )
+                .parse()
+                .unwrap()
+            });
+        let initial = Initial::Named(initial.collect());
+        let spares: Vec<i32> = cluster.voters[voting..].iter().map(|(id, _)| *id).collect();
+        for id in cluster.ids() {
+            let initial = match id {
+                _ if spares.contains(&id) => Initial::InTheLog,
+                100.. => initial.clone(),
+                _ => Initial::Unsaid,
+            };
+            cluster.format_node(id, initial);
+            if !spares.contains(&id) {
+                cluster.start_node(id);
+            }
+        }
+        cluster
+    }
+
+    fn format_node(&self, id: i32, initial: Initial) {
+        let mut request = format::Request::new("night", format::features(&[]).unwrap());
+        request.initial = initial;
+        format::format(&self.config(id), &request).unwrap();
+    }
+
+    /// A node that does not run loses its disk, and gets an empty one.
+    pub fn replace_disk(&self, id: i32) {
+        std::fs::remove_dir_all(self.file(id, "")).unwrap();
+        let joins = self.dynamic && id >= 100;
+        self.format_node(id, if joins { Initial::InTheLog } else { Initial::Unsaid });
+    }
+
+    /// The id of a node's folder.
+    pub fn directory(&self, id: i32) -> Uuid {
+        let path = self.file(id, storage::meta_properties::FILE_NAME);
+        let found = storage::meta_properties::MetaProperties::read(&path).unwrap();
+        found.unwrap().directory_id
+    }
+
+    /// Formats and starts one.
+    pub fn start(controllers: usize, brokers: usize, properties: &str, features: &[&str]) -> Self {
+        let mut cluster = Self::laid_out(controllers, brokers, properties, false);
         let features: Vec<String> = features.iter().map(|text| text.to_string()).collect();
         let levels = format::features(&features).unwrap();
         for id in cluster.ids() {
@@ -104,15 +164,22 @@ impl Cluster {
         let voters: Vec<String> = self
             .voters
             .iter()
-            .map(|(id, address)| format!("{id}@{address}"))
+            .map(|(id, address)| match self.dynamic {
+                true => address.to_string(),
+                false => format!("{id}@{address}"),
+            })
             .collect();
+        let quorum = match self.dynamic {
+            true => "controller.quorum.bootstrap.servers",
+            false => "controller.quorum.voters",
+        };
         let (role, listener) = if id >= 100 {
             ("controller", "CONTROLLER")
         } else {
             ("broker", "PLAINTEXT")
         };
         let text = format!(
-            "process.roles={role}\nnode.id={id}\ncontroller.quorum.voters={}\nlisteners={listener}://{}\n\
+            "process.roles={role}\nnode.id={id}\n{quorum}={}\nlisteners={listener}://{}\n\
              controller.listener.names=CONTROLLER\nlog.dirs={}\n\
              controller.quorum.election.timeout.ms=300\ncontroller.quorum.fetch.timeout.ms=600\n\
              broker.heartbeat.interval.ms=250\nbroker.session.timeout.ms=1500\nreplica.lag.time.max.ms=1500\n\
@@ -133,6 +200,13 @@ impl Cluster {
             .find(|(node, _)| *node == id)
             .unwrap()
             .1
+    }
+
+    /// A controller that does not run gets another port.
+    pub fn move_to_another_port(&mut self, id: i32) {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut all = self.voters.iter_mut();
+        all.find(|(node, _)| *node == id).unwrap().1 = free;
     }
 
     /// The brokers that run.
@@ -175,6 +249,12 @@ impl Cluster {
     pub fn stop(&mut self, id: i32) -> Result<(), Failure> {
         let node = self.running.remove(&id).unwrap();
         node.stop.send_replace(true);
+        node.thread.join().unwrap().unwrap()
+    }
+
+    /// How a node ends by itself, which it does.
+    pub fn outcome(&mut self, id: i32) -> Result<(), Failure> {
+        let node = self.running.remove(&id).unwrap();
         node.thread.join().unwrap().unwrap()
     }
 

@@ -4,7 +4,7 @@ use super::*;
 
 const SEEDS: u64 = 400;
 const STEPS: usize = 150;
-const BROKERS: usize = 4;
+pub(super) const BROKERS: usize = 4;
 const TOPICS: [(&str, Uuid); 3] = [
     ("t", TOPIC),
     ("u", Uuid::from_u128(78)),
@@ -12,10 +12,10 @@ const TOPICS: [(&str, Uuid); 3] = [
 ];
 
 /// xorshift: the tests' own randomness.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-fn create_topics(world: &mut World, random: &mut Random) {
+pub(super) fn create_topics(world: &mut World, random: &mut Random) {
     let orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]];
     for (name, id) in TOPICS {
         let replicas = &orders[random.below(3)][..1 + random.below(BROKERS)];
@@ -53,7 +53,7 @@ fn propose(world: &mut World, random: &mut Random, topic: Uuid) {
     let _ = world.alter_of(topic, &isr);
 }
 
-fn step(world: &mut World, random: &mut Random) {
+pub(super) fn step(world: &mut World, random: &mut Random) {
     let id = random.below(BROKERS) as i32;
     let (name, topic) = TOPICS[random.below(TOPICS.len())];
     match random.below(14) {
