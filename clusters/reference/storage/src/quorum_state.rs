@@ -222,7 +222,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::{Folder, after_power_cuts, folder_of};
+    use crate::testing::{Contents, Folder, after_power_cuts, folder_of};
 
     const V0: &str = r#"{"clusterId":"","leaderId":-1,"leaderEpoch":4,"votedId":2,"appliedOffset":0,"currentVoters":[{"voterId":1},{"voterId":2}],"data_version":0}"#;
     const V1: &str = r#"{"leaderId":3,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAQ","data_version":1}"#;
@@ -372,11 +372,13 @@ mod tests {
         let (old, new) = (state(4, None, Some((2, None))), state(5, None, Some((3, None))));
         old.write(&path, Version::V1).unwrap();
         let ((), left) = after_power_cuts(folder.path(), || new.write(&path, Version::V1).unwrap());
-        let read = |contents| {
+        let read = |contents: &Contents| {
             let folder = folder_of(contents);
             QuorumState::read(&folder.file(FILE_NAME)).unwrap()
         };
-        let read: Vec<_> = left.iter().map(read).collect();
+        let after: Vec<_> = left.after.iter().map(read).collect();
+        assert_eq!(after, [Some(new)], "when the writing returns, the vote holds");
+        let read: Vec<_> = left.during.iter().map(read).collect();
         assert!(read.contains(&Some(old)) && read.contains(&Some(new)));
         assert!(
             read.iter().all(|found| [Some(old), Some(new)].contains(found)),

@@ -65,14 +65,23 @@ pub(crate) fn folder_of(contents: &Contents) -> Folder {
     folder
 }
 
+/// What losses of power leave of a folder.
+#[derive(Default)]
+pub(crate) struct PowerCuts {
+    /// After any step of what was done, the last one among them.
+    pub(crate) during: BTreeSet<Contents>,
+    /// When all was done.
+    pub(crate) after: BTreeSet<Contents>,
+}
+
 /// Everything that `folder`, durable as it is, may hold if the power goes after any step of `act`: a name
 /// that was made, removed or changed since the folder was synced may be as before or as after, each for
 /// itself, and a file that was not synced may have lost its content. What a mere end of the process
 /// leaves is among it.
-pub(crate) fn after_power_cuts<T>(folder: &Path, act: impl FnOnce() -> T) -> (T, BTreeSet<Contents>) {
+pub(crate) fn after_power_cuts<T>(folder: &Path, act: impl FnOnce() -> T) -> (T, PowerCuts) {
     let durable = contents(folder);
     let synced: BTreeSet<Vec<u8>> = durable.values().cloned().collect();
-    let state = Rc::new(RefCell::new((durable, synced, BTreeSet::new())));
+    let state = Rc::new(RefCell::new((durable, synced, PowerCuts::default())));
     let (watched, watcher_state) = (folder.to_owned(), Rc::clone(&state));
     let watcher = move |step, path: &Path| {
         let (durable, synced, left) = &mut *watcher_state.borrow_mut();
@@ -83,19 +92,15 @@ pub(crate) fn after_power_cuts<T>(folder: &Path, act: impl FnOnce() -> T) -> (T,
         if step == Step::FolderSynced {
             *durable = current.clone();
         }
-        remainders(durable, &current, synced, left);
+        left.after = remainders(durable, &current, synced);
+        left.during.extend(left.after.iter().cloned());
     };
     let done = steps::watch(watcher, act);
     let left = std::mem::take(&mut state.borrow_mut().2);
     (done, left)
 }
 
-fn remainders(
-    durable: &Contents,
-    current: &Contents,
-    synced: &BTreeSet<Vec<u8>>,
-    left: &mut BTreeSet<Contents>,
-) {
+fn remainders(durable: &Contents, current: &Contents, synced: &BTreeSet<Vec<u8>>) -> BTreeSet<Contents> {
     let names: BTreeSet<_> = durable.keys().chain(current.keys()).collect();
     let mut found = BTreeSet::from([Contents::new()]);
     for name in names {
@@ -118,7 +123,7 @@ fn remainders(
             .flat_map(|so_far| fates.iter().map(move |fate| with(so_far, *fate)))
             .collect();
     }
-    left.extend(found);
+    found
 }
 
 /// SplitMix64: enough for tests, and the same everywhere.

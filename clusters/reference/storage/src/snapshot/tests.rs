@@ -5,7 +5,8 @@ use bytes::Bytes;
 
 use super::*;
 use crate::batch::{self, seal_crc};
-use crate::testing::{Draws, Folder, after_power_cuts, batch, contents, folder_of};
+use crate::steps;
+use crate::testing::{Contents, Draws, Folder, after_power_cuts, batch, contents, folder_of};
 use crate::{BatchBuilder, Batches, ControlType, StorageError};
 
 const ID: SnapshotId = SnapshotId {
@@ -560,6 +561,12 @@ fn a_loss_of_power_leaves_whole_snapshots() {
     write(&folder, SnapshotId::BOOTSTRAP, 1, 5);
     write(&folder, id(10, 1), 1, 5);
     let bytes = sample();
+    let newest_of = |contents: &Contents| newest(folder_of(contents).path()).unwrap();
+    let (_, left) = after_power_cuts(folder.path(), || write(&folder, id(15, 1), 2, 5));
+    assert!(
+        left.after.iter().all(|left| newest_of(left) == Some(id(15, 1))),
+        "durable"
+    );
     let (_, left) = after_power_cuts(folder.path(), || {
         write(&folder, id(20, 1), 2, 5);
         remove_older_than(folder.path(), id(20, 1)).unwrap();
@@ -569,8 +576,12 @@ fn a_loss_of_power_leaves_whole_snapshots() {
         remove_older_than(folder.path(), ID).unwrap();
     });
     assert_eq!(list(folder.path()).unwrap(), [ID]);
-    assert!(left.len() >= 10, "{}", left.len());
-    for contents in &left {
+    assert!(
+        left.after.iter().all(|left| newest_of(left) == Some(ID)),
+        "durable"
+    );
+    assert!(left.during.len() >= 10, "{}", left.during.len());
+    for contents in &left.during {
         let folder = folder_of(contents);
         clean(folder.path()).unwrap();
         let found = list(folder.path()).unwrap();
@@ -582,4 +593,22 @@ fn a_loss_of_power_leaves_whole_snapshots() {
             SnapshotReader::open(folder.path(), id).unwrap();
         }
     }
+}
+
+/// A process ended between giving a snapshot its name and making that durable; the next one finds it, and
+/// removes what it replaces.
+#[test]
+fn a_name_is_durable_before_what_it_replaces_goes() {
+    let folder = Folder::new();
+    write(&folder, id(10, 1), 1, 5);
+    let (_, left) = after_power_cuts(folder.path(), || {
+        let path = id(20, 1).path(folder.path());
+        fs::copy(id(10, 1).path(folder.path()), &path).unwrap();
+        steps::name_changed(&path);
+        remove_older_than(folder.path(), id(20, 1)).unwrap()
+    });
+    for contents in &left.during {
+        assert!(newest(folder_of(contents).path()).unwrap().is_some());
+    }
+    assert_eq!(list(folder.path()).unwrap(), [id(20, 1)]);
 }
