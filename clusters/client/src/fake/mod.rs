@@ -24,6 +24,8 @@ use tokio::task::JoinHandle;
 /// What to do to one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
+    /// Do what is asked.
+    Behave,
     /// Answer with an error code, and do nothing else.
     Refuse(i16),
     /// Do what is asked, then answer with an error code.
