@@ -157,6 +157,9 @@ mod tests {
             recovering: false,
             leader_epoch: 0,
             partition_epoch: 0,
+            removing_replicas: vec![],
+            adding_replicas: vec![],
+            directories: vec![],
         }
     }
 

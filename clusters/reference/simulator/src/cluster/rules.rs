@@ -154,6 +154,9 @@ mod tests {
             recovering: false,
             leader_epoch: 4,
             partition_epoch: 7,
+            removing_replicas: vec![],
+            adding_replicas: vec![],
+            directories: vec![],
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use raft::Timeouts;
 
 use crate::Random;
-use crate::quorum::{MILLISECOND, Settings};
+use crate::quorum::{FaultKind, MILLISECOND, Settings};
 
 /// What is broken on purpose, to see the checks fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,10 @@ impl ClusterSettings {
             recovery: 10_000 * MILLISECOND,
             timeouts,
             fetch_max: 64,
+            dynamic: false,
+            snapshots_per_mille: 0,
+            slice_max: 64,
+            without: vec![FaultKind::Kill, FaultKind::Pause, FaultKind::Drift],
             sabotage: None,
             bug: None,
         };

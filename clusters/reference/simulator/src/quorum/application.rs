@@ -40,6 +40,16 @@ pub trait Application: std::fmt::Debug {
         payload: Option<&Self::Payload>,
     ) -> Result<(), Violation>;
 
+    /// A node's state is that of a snapshot of all below `end` from now on. Only where the settings
+    /// have snapshots.
+    ///
+    /// # Errors
+    ///
+    /// When that breaks a rule of the application's.
+    fn restored(&mut self, _now: Nanos, _node: usize, _end: Offset) -> Result<(), Violation> {
+        Ok(())
+    }
+
     /// Something happened at a node that is up. What it wishes is done at once, and it is asked
     /// again until it wishes nothing.
     ///

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raft::{Action, Nanos};
+use raft::{Action, Nanos, Request};
 
 /// How often things happened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,10 +13,16 @@ pub struct Counts {
     pub elections: u64,
     /// Logs truncated.
     pub truncations: u64,
-    /// Snapshots fetched from a leader, whole.
+    /// Snapshots fetched from a leader, whole, and put in place.
     pub snapshot_fetches: u64,
-    /// Changes of voters that were begun.
+    /// Snapshots fetched in vain: damaged.
+    pub snapshots_refused: u64,
+    /// Changes of voters that were committed.
     pub voter_changes: u64,
+    /// Requests for pre-votes sent.
+    pub pre_votes: u64,
+    /// Nodes that lost their disk.
+    pub disks_lost: u64,
     /// Nodes that lost power.
     pub power_cuts: u64,
     /// Records committed.
@@ -38,8 +44,10 @@ impl Counts {
         for action in actions {
             match action {
                 Action::Truncate { .. } => self.truncations += 1,
-                Action::InstallSnapshot(_) => self.snapshot_fetches += 1,
-                Action::AppendVoters { .. } => self.voter_changes += 1,
+                Action::Send {
+                    request: Request::Vote(vote),
+                    ..
+                } => self.pre_votes += u64::from(vote.pre_vote),
                 _ => {}
             }
         }
@@ -51,6 +59,9 @@ impl Counts {
         self.elections += other.elections;
         self.truncations += other.truncations;
         self.snapshot_fetches += other.snapshot_fetches;
+        self.snapshots_refused += other.snapshots_refused;
+        self.pre_votes += other.pre_votes;
+        self.disks_lost += other.disks_lost;
         self.voter_changes += other.voter_changes;
         self.power_cuts += other.power_cuts;
         self.commits += other.commits;

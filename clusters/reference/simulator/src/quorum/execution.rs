@@ -1,15 +1,17 @@
 //! The driver: carries out a machine's actions, in order, unless the node crashes in between.
 
 use raft::{
-    Action, Batch, Body, CallId, Epoch, FetchAnswer, Fetched, LeaderChange, NodeId, Offset, Raft, ReadRange,
-    Request, RequestId, Response, Role, SyncTicket,
+    Action, Batch, Body, Epoch, FetchAnswer, Fetched, LeaderChange, Offset, Raft, ReadRange, Request, RequestId,
+    Response, Role, SyncTicket, VoterSet,
 };
 
-use super::disk::{length, offset};
-use super::network::{Content, Packet};
+use super::log::{batches, length, offset};
+use super::network::{Cargo, Content, Packet};
 use super::settings::MILLISECOND;
-use super::world::{Happening, World, node_id};
-use super::{Application, Record, Sabotage, Violation, Wish};
+use super::world::{Happening, World};
+use super::{Application, Disk, Sabotage, Violation, Wish};
+use crate::Random;
+use crate::random::mix;
 
 impl<A: Application> World<A> {
     /// Carries out all actions of one event, and what the application makes of them.
@@ -17,19 +19,37 @@ impl<A: Application> World<A> {
         &mut self,
         at: usize,
         actions: Vec<Action>,
-        records: &[Record<A::Payload>],
+        cargo: &Cargo<A::Payload>,
     ) -> Result<(), Violation> {
-        let crash_before = self.crash_point(at, actions.len());
-        for (number, action) in actions.into_iter().enumerate() {
-            if crash_before == Some(number) {
-                self.crash(at);
-                return Ok(());
-            }
-            self.act(at, action, records)?;
+        if self.act_all(at, actions, cargo)? {
+            self.grant_wishes(at)?;
+            self.check_leading(at)?;
+            self.wake_later(at)?;
         }
-        self.grant_wishes(at)?;
-        self.check_leading(at)?;
-        self.wake_later(at)
+        Ok(())
+    }
+
+    /// Carries out a list of actions. False when the node lost power on the way.
+    fn act_all(
+        &mut self,
+        at: usize,
+        actions: Vec<Action>,
+        cargo: &Cargo<A::Payload>,
+    ) -> Result<bool, Violation> {
+        let crash = self.crash_point(at, actions.len());
+        let mut crash = crash.as_ref().map(|(point, chance)| (*point, chance.clone()));
+        for (number, action) in actions.into_iter().enumerate() {
+            if let Some((_, chance)) = crash.as_mut().filter(|(point, _)| *point == number) {
+                // The quorum state may be the new one already, though nothing was done after it.
+                if let (Action::Persist(quorum), true) = (&action, chance.per_mille(500)) {
+                    self.persist(at, *quorum)?;
+                }
+                self.crash(at, chance);
+                return Ok(false);
+            }
+            self.act(at, action, cargo)?;
+        }
+        Ok(true)
     }
 
     /// A leader only appends.
@@ -45,31 +65,32 @@ impl<A: Application> World<A> {
 
     /// Asks the application what it wishes until it wishes nothing.
     pub(super) fn grant_wishes(&mut self, at: usize) -> Result<(), Violation> {
-        while let Some(raft) = &mut self.nodes[at].raft {
+        loop {
+            let node = &mut self.nodes[at];
+            let Some(raft) = &mut node.raft else {
+                break;
+            };
             let Some(wish) = self.app.after_step(self.now, at, raft)? else {
                 break;
             };
+            let now = node.clock.read(self.now);
             let actions = match wish {
                 Wish::Stop(down) => {
                     self.stop(at, down);
                     return Ok(());
                 }
-                Wish::Resign => raft.handle(self.now, raft::Event::Resign),
+                Wish::Resign => raft.handle(now, raft::Event::Resign),
                 Wish::Append(epoch, payloads) => {
-                    let Some(actions) = append(raft, self.now, epoch, payloads.len()) else {
+                    let Some(actions) = append(raft, now, epoch, payloads.len()) else {
                         continue;
                     };
                     self.write_own(at, epoch, payloads)?;
                     actions
                 }
             };
-            let crash_before = self.crash_point(at, actions.len());
-            for (number, action) in actions.into_iter().enumerate() {
-                if crash_before == Some(number) {
-                    self.crash(at);
-                    return Ok(());
-                }
-                self.act(at, action, &[])?;
+            self.counts.note(&actions);
+            if !self.act_all(at, actions, &Cargo::none())? {
+                return Ok(());
             }
             self.wake_later(at)?;
         }
@@ -82,50 +103,75 @@ impl<A: Application> World<A> {
             let fingerprint = A::fingerprint(&payload);
             (Some(payload), fingerprint)
         });
-        self.write_batch(at, epoch, labelled.collect())
+        let disk = &mut self.nodes[at].disk;
+        let base = disk.log().end();
+        disk.write(epoch, labelled.collect());
+        self.check_written(at, base)
     }
 
-    fn write_batch(
+    /// One batch of the quorum's own records.
+    fn write_control(
         &mut self,
         at: usize,
+        base_offset: Offset,
         epoch: Epoch,
-        batch: Vec<(Option<A::Payload>, u64)>,
+        batch: Vec<(Option<VoterSet>, u64)>,
     ) -> Result<(), Violation> {
         let disk = &mut self.nodes[at].disk;
-        let base = disk.log().len();
-        disk.write(epoch, batch);
+        let base = disk.log().end();
+        if offset(base) != base_offset {
+            return Err(Violation::Contract(format!(
+                "node {at} is to write at {base_offset}, and its log ends at {base}"
+            )));
+        }
+        disk.write_control(epoch, batch);
         self.check_written(at, base)
     }
 
     fn check_written(&mut self, at: usize, base: usize) -> Result<(), Violation> {
         let log = self.nodes[at].disk.log();
-        for (position, record) in log.iter().enumerate().skip(base) {
+        for (position, record) in (base..).zip(log.range(base, log.end())) {
             self.checks.wrote(at, position, record)?;
         }
         Ok(())
     }
 
-    fn act(&mut self, at: usize, action: Action, records: &[Record<A::Payload>]) -> Result<(), Violation> {
+    fn act(&mut self, at: usize, action: Action, cargo: &Cargo<A::Payload>) -> Result<(), Violation> {
         match action {
             Action::Persist(quorum) => self.persist(at, quorum),
             Action::Standing(standing) => self.check_standing(at, standing),
-            Action::AppendLeaderChange(change) => self.write_leader_change(at, &change),
+            Action::AppendLeaderChange(change) => self.write_leader_change(at, change),
+            Action::AppendVoters {
+                base_offset,
+                epoch,
+                voters,
+            } => {
+                let print = fingerprint(&voters);
+                self.write_control(at, base_offset, epoch, vec![(Some(voters), print)])
+            }
             Action::Append { base_offset, .. } => self.check_append(at, base_offset),
-            Action::AppendFetched { batches } => self.write_fetched(at, batches, records),
+            Action::AppendFetched { batches } => self.write_fetched(at, batches, cargo),
             Action::Truncate { end_offset } => self.truncate(at, end_offset),
             Action::Sync(ticket) => self.sync_later(at, ticket),
             Action::Commit { high_watermark } => self.commit(at, high_watermark),
-            Action::Send { to, call, request } => {
-                self.send(at, to, call, request);
+            Action::Send { to, call, request } => self.send(at, to, call, request),
+            Action::Reply { to, response } => self.reply(at, to, response),
+            Action::WriteSnapshotPart { snapshot, position } => self.write_part(at, snapshot, position, cargo),
+            Action::InstallSnapshot(snapshot) => {
+                self.install_later(at, snapshot);
                 Ok(())
             }
-            Action::Reply { to, response } => self.reply(at, to, response),
-            Action::AppendVoters { .. }
-            | Action::WriteSnapshotPart { .. }
-            | Action::InstallSnapshot(_)
-            | Action::AbandonSnapshot(_) => Err(Violation::Contract(
-                "voters are fixed and there are no snapshots, yet the machine acts as if not".to_owned(),
-            )),
+            Action::AbandonSnapshot(_) => {
+                self.abandon_part(at);
+                Ok(())
+            }
+            // With a bug on, that a machine notices is no catch: the node is down, and the rules are to
+            // show what came of the bug.
+            Action::Fatal(_) if self.settings.bug.is_some() => {
+                let mut chance = Random::new(self.random.word());
+                self.crash(at, &mut chance);
+                Ok(())
+            }
             Action::Fatal(reason) => Err(Violation::Fatal(reason)),
         }
     }
@@ -177,25 +223,22 @@ impl<A: Application> World<A> {
     }
 
     fn key_of(&self, at: usize) -> raft::ReplicaKey {
-        let raft = self.nodes[at].raft.as_ref();
-        raft.map_or_else(|| raft::ReplicaKey::of(node_id(at)), |raft| raft.config().key())
+        self.nodes[at].key(at)
     }
 
-    fn write_leader_change(&mut self, at: usize, change: &LeaderChange) -> Result<(), Violation> {
-        let node = &mut self.nodes[at];
-        if offset(node.disk.log().len()) != change.base_offset {
-            return Err(Violation::Contract(format!(
-                "node {at} is to write {change:?} at the end of a log of {}",
-                node.disk.log().len()
-            )));
+    /// Of one record, or, where the log does not name the voters yet, of three.
+    fn write_leader_change(&mut self, at: usize, change: LeaderChange) -> Result<(), Violation> {
+        let mut batch = vec![(None, u64::from(change.leader.0.unsigned_abs()))];
+        if let Some(voters) = change.voter_set {
+            let print = fingerprint(&voters);
+            batch.extend([(None, 1), (Some(voters), print)]);
         }
-        let fingerprint = u64::from(change.leader.0.unsigned_abs());
-        self.write_batch(at, change.epoch, vec![(None, fingerprint)])
+        self.write_control(at, change.base_offset, change.epoch, batch)
     }
 
     fn check_append(&self, at: usize, base_offset: Offset) -> Result<(), Violation> {
         let raft_end = self.nodes[at].raft.as_ref().map(Raft::log_end_offset);
-        let end = offset(self.nodes[at].disk.log().len());
+        let end = offset(self.nodes[at].disk.log().end());
         if base_offset < end && raft_end == Some(end) {
             return Ok(());
         }
@@ -208,13 +251,13 @@ impl<A: Application> World<A> {
         &mut self,
         at: usize,
         batches: usize,
-        records: &[Record<A::Payload>],
+        cargo: &Cargo<A::Payload>,
     ) -> Result<(), Violation> {
         self.forbid_to_leader(at, "copied records")?;
         let disk = &mut self.nodes[at].disk;
-        let base = disk.log().len();
+        let base = disk.log().end();
         let mut left = batches;
-        for record in records {
+        for record in &cargo.records {
             if left == 0 {
                 break;
             }
@@ -271,44 +314,67 @@ impl<A: Application> World<A> {
             return Ok(());
         };
         let (epoch, leads) = (raft.epoch(), raft.role() == Role::Leader);
+        let known = self.checks.committed();
         self.checks
             .commit(at, epoch, node.disk.log(), (before, high_watermark))?;
+        self.note_committed_voters(at, known);
         // Under this sabotage the rules are to show what comes of the lie, not the lie.
         if leads && self.settings.sabotage != Some(Sabotage::LieAboutSync) {
-            let voters = self.nodes[..self.settings.voters].iter();
-            let logs = voters.map(|voter| Some(voter.disk.durable_log()));
-            self.checks.durable(at, high_watermark, logs)?;
+            let disks = self.voters_disks(at);
+            self.checks.durable(at, high_watermark, disks.into_iter())?;
         }
-        for position in length(before)..length(high_watermark) {
-            let record = &self.nodes[at].disk.log()[position];
-            let payload = record.payload.as_ref();
-            self.app
-                .apply(self.now, at, offset(position), record.epoch, payload)?;
-        }
+        self.apply(at, length(high_watermark))?;
+        self.maybe_plan_snapshot(at);
         Ok(())
     }
 
-    fn send(&mut self, from: usize, to: NodeId, call: CallId, mut request: Request) {
-        let sabotage = self.settings.sabotage;
-        match &mut request {
-            Request::Vote(vote) if sabotage == Some(Sabotage::BoastInVotes) => {
-                vote.last_epoch = vote.epoch - i32::from(!vote.pre_vote);
-                vote.last_offset = Offset::MAX;
-            }
-            Request::Fetch(fetch) if sabotage == Some(Sabotage::HideDivergence) => {
-                fetch.last_fetched_epoch = fetch.epoch;
-            }
-            _ => {}
+    /// The disks of those who vote, as that node's log has it; none for one that is gone.
+    fn voters_disks(&self, at: usize) -> Vec<Option<&Disk<A::Payload>>> {
+        let Some(named) = self.nodes[at].disk.voters_below(usize::MAX) else {
+            let voters = self.nodes[..self.settings.voters].iter();
+            return voters.map(|voter| Some(&voter.disk)).collect();
+        };
+        let disk = |key: raft::ReplicaKey| {
+            let place = length(i64::from(key.id.0));
+            let node = self.nodes.get(place)?;
+            (node.key(place) == key).then_some(&node.disk)
+        };
+        named.voters.keys().map(disk).collect()
+    }
+
+    /// Which voters are known to be committed, now that more than `known` records are.
+    fn note_committed_voters(&mut self, at: usize, known: usize) {
+        let committed = offset(self.checks.committed());
+        let changes = self.nodes[at].disk.log().changes().iter().rev();
+        let fresh = changes.take_while(|change| change.offset >= offset(known));
+        let fresh: Vec<_> = fresh.filter(|change| change.offset < committed).cloned().collect();
+        for change in fresh.into_iter().rev() {
+            let before = self.committed_voters.replace(change.clone());
+            let changed = before.is_some_and(|before| before.voters != change.voters);
+            self.counts.voter_changes += u64::from(changed);
         }
-        let to = length(i64::from(to.0));
-        let incarnation = self.nodes[from].incarnation;
-        self.post(Packet {
-            from,
-            to,
-            incarnation,
-            call,
-            content: Content::Request(request),
-        });
+    }
+
+    /// Applies whole batches: those that end below the high watermark.
+    fn apply(&mut self, at: usize, committed: usize) -> Result<(), Violation> {
+        loop {
+            let node = &mut self.nodes[at];
+            let log = node.disk.log();
+            // What is read is a batch: all of it, also where the state has half of it already.
+            let base = log.batch_start(node.state.end);
+            let Some(end) = log.batch_end(base).filter(|end| *end <= committed) else {
+                return Ok(());
+            };
+            node.before_last_batch = node.state;
+            for position in base..end {
+                let record = &node.disk.log()[position];
+                node.state.apply(position, record);
+                self.checks.applied(at, position, node.state.chain)?;
+                let payload = record.payload.as_ref();
+                self.app
+                    .apply(self.now, at, offset(position), record.epoch, payload)?;
+            }
+        }
     }
 
     fn reply(&mut self, at: usize, to: RequestId, response: Response<ReadRange>) -> Result<(), Violation> {
@@ -327,51 +393,29 @@ impl<A: Application> World<A> {
             let key = self.key_of(at);
             self.checks.voted(key, vote.epoch, vote.candidate, durable)?;
         }
-        let (response, records) = self.fill(at, response);
+        let (response, cargo) = self.fill(at, response);
         self.post(Packet {
             from: at,
             to: asked.from,
             incarnation: asked.incarnation,
             call: asked.call,
-            content: Content::Response(response, records),
+            callee: asked.callee,
+            content: Content::Response(response, cargo),
         });
         Ok(())
     }
 
-    /// Reads the records an answer promises.
-    fn fill(
-        &self,
-        at: usize,
-        response: Response<ReadRange>,
-    ) -> (Response<Vec<Batch>>, Vec<Record<A::Payload>>) {
-        let mut records = Vec::new();
+    /// Reads what an answer promises.
+    fn fill(&mut self, at: usize, response: Response<ReadRange>) -> (Response<Vec<Batch>>, Cargo<A::Payload>) {
+        let mut cargo = Cargo::none();
         let body = match response.body {
-            Body::FetchSnapshot(slice) => Body::FetchSnapshot(slice),
-            Body::VotersChanged => Body::VotersChanged,
-            Body::Fetch(FetchAnswer {
-                high_watermark,
-                fetched,
-            }) => {
-                let mut high_watermark = high_watermark;
-                let fetched = match fetched {
-                    Fetched::Snapshot(snapshot) => Fetched::Snapshot(snapshot),
-                    Fetched::Diverging(end) => Fetched::Diverging(end),
-                    Fetched::Records(ReadRange { from, end }) => {
-                        let disk = &self.nodes[at].disk;
-                        let from = length(from).min(disk.log().len());
-                        let to = disk.read_up_to(from, self.settings.fetch_max);
-                        records = disk.log()[from..to.min(length(end))].to_vec();
-                        Fetched::Records(batches(from, &records))
-                    }
-                };
-                if self.settings.sabotage == Some(Sabotage::InflateHighWatermark) {
-                    high_watermark = Some(offset(self.nodes[at].disk.log().len()));
-                }
-                Body::Fetch(FetchAnswer {
-                    high_watermark,
-                    fetched,
-                })
+            Body::FetchSnapshot(slice) => {
+                let (body, slice) = self.fill_slice(at, slice);
+                cargo.slice = slice;
+                body
             }
+            Body::VotersChanged => Body::VotersChanged,
+            Body::Fetch(answer) => Body::Fetch(self.fill_fetch(at, answer, &mut cargo)),
             Body::Vote { granted } => {
                 let forged = self.settings.sabotage == Some(Sabotage::ForgeBallots);
                 Body::Vote {
@@ -383,42 +427,35 @@ impl<A: Application> World<A> {
             Body::Refused(refusal) => Body::Refused(refusal),
         };
         let Response { epoch, leader, .. } = response;
-        (Response { epoch, leader, body }, records)
+        (Response { epoch, leader, body }, cargo)
     }
 
-    /// Gives a message to the network, which may lose it, double it, or be slow.
-    fn post(&mut self, packet: Packet<A::Payload>) {
-        let dead = self.settings.sabotage == Some(Sabotage::DeadNetwork);
-        let carried = self.network.carries(packet.from, packet.to) && !dead;
-        if !carried || self.network.loses(&mut self.random) {
-            if self.random.per_mille(300) {
-                let (caller, callee) = match packet.content {
-                    Content::Request(_) => (packet.from, packet.to),
-                    _ => (packet.to, packet.from),
-                };
-                self.break_connection(caller, callee, packet.incarnation, packet.call);
+    fn fill_fetch(
+        &self,
+        at: usize,
+        answer: FetchAnswer<ReadRange>,
+        cargo: &mut Cargo<A::Payload>,
+    ) -> FetchAnswer<Vec<Batch>> {
+        let log = self.nodes[at].disk.log();
+        let fetched = match answer.fetched {
+            Fetched::Snapshot(snapshot) => Fetched::Snapshot(snapshot),
+            Fetched::Diverging(end) => Fetched::Diverging(end),
+            Fetched::Records(ReadRange { from, end }) => {
+                // Files hold batches: who asks for the middle of one gets it from its beginning.
+                let from = log.batch_start(length(from));
+                let to = log.read_up_to(from, self.settings.fetch_max);
+                cargo.records = log.range(from, to.min(length(end))).to_vec();
+                Fetched::Records(batches(from, &cargo.records))
             }
-            return;
-        }
-        if self.network.duplicates(&mut self.random) {
-            let delay = self.network.delay(&mut self.random);
-            self.schedule(delay, Happening::Arrival(packet.clone()));
-        }
-        let delay = self.network.delay(&mut self.random);
-        self.schedule(delay, Happening::Arrival(packet));
-    }
-
-    /// The caller notices, after a while, that its connection is gone.
-    pub(super) fn break_connection(&mut self, caller: usize, callee: usize, incarnation: u64, call: CallId) {
-        let delay = self.network.delay(&mut self.random);
-        let packet = Packet {
-            from: callee,
-            to: caller,
-            incarnation,
-            call,
-            content: Content::Broken,
         };
-        self.schedule(delay, Happening::Arrival(packet));
+        let mut high_watermark = answer.high_watermark;
+        if self.settings.sabotage == Some(Sabotage::InflateHighWatermark) {
+            high_watermark = Some(offset(log.end()));
+        }
+        FetchAnswer {
+            high_watermark,
+            fetched,
+        }
     }
 }
 
@@ -428,19 +465,12 @@ fn append(raft: &mut Raft, now: u64, epoch: Epoch, records: usize) -> Option<Vec
     raft.append(now, epoch, records).ok()
 }
 
-fn batches<P>(from: usize, records: &[Record<P>]) -> Vec<Batch> {
-    let mut base = from;
-    let whole = records.split_inclusive(|record| record.ends_batch);
-    whole
-        .map(|batch| {
-            let base_offset = offset(base);
-            base += batch.len();
-            Batch {
-                base_offset,
-                end_offset: offset(base),
-                epoch: batch[0].epoch,
-                voters: None,
-            }
-        })
-        .collect()
+/// Tells sets of voters apart.
+fn fingerprint(voters: &VoterSet) -> u64 {
+    voters.iter().fold(0x70, |print, voter| {
+        let directory = voter.key.directory.map_or(0, |directory| directory.0 as u64);
+        let port = voter.endpoints.first().map_or(0, |endpoint| endpoint.port);
+        let id = u64::from(voter.key.id.0.unsigned_abs());
+        mix(print ^ mix(directory ^ id) ^ u64::from(port))
+    })
 }

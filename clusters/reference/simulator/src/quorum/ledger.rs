@@ -10,8 +10,9 @@ use crate::Random;
 #[derive(Debug)]
 pub struct Ledger {
     next: u64,
-    /// How many records the next batch has; 0 until a client comes.
-    waiting: usize,
+    /// How many records each node's next batch has, if it leads; 0 until a client comes. Clients come
+    /// to all, so that a leader that is none any more gets its share.
+    waiting: Vec<usize>,
     /// When the next client comes, unless that is settled already.
     next_client: Option<Nanos>,
     /// Up to where each node has applied.
@@ -21,10 +22,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    fn new(nodes: usize) -> Self {
+    /// One for a world of these settings.
+    pub fn new(settings: &Settings) -> Self {
+        let nodes = settings.voters + settings.observers;
         Self {
             next: 1,
-            waiting: 0,
+            waiting: vec![0; nodes],
             next_client: Some(MILLISECOND),
             applied: vec![0; nodes],
             after_calm: None,
@@ -68,18 +71,24 @@ impl Application for Ledger {
         Ok(())
     }
 
-    fn after_step(&mut self, _now: Nanos, _node: usize, raft: &Raft) -> Result<Option<Wish<u64>>, Violation> {
-        if self.waiting == 0 || raft.role() != Role::Leader {
+    fn restored(&mut self, _now: Nanos, node: usize, end: Offset) -> Result<(), Violation> {
+        self.applied[node] = end;
+        Ok(())
+    }
+
+    fn after_step(&mut self, _now: Nanos, node: usize, raft: &Raft) -> Result<Option<Wish<u64>>, Violation> {
+        if self.waiting[node] == 0 || raft.role() != Role::Leader {
             return Ok(None);
         }
-        let numbers = self.next..self.next + self.waiting as u64;
+        let waiting = std::mem::take(&mut self.waiting[node]);
+        let numbers = self.next..self.next + waiting as u64;
         self.next = numbers.end;
-        self.waiting = 0;
         Ok(Some(Wish::Append(raft.epoch(), numbers.collect())))
     }
 
     fn on_event(&mut self, _now: Nanos, (): (), random: &mut Random) -> Result<(), Violation> {
-        self.waiting = 1 + random.index(3);
+        let waiting = 1 + random.index(3);
+        self.waiting.fill(waiting);
         self.next_client = Some(random.between(1, 30) * MILLISECOND);
         Ok(())
     }
@@ -109,7 +118,7 @@ impl Application for Ledger {
 ///
 /// The first broken rule.
 pub fn simulate(seed: u64, settings: Settings) -> Result<Outcome, Violation> {
-    let ledger = Ledger::new(settings.voters + settings.observers);
+    let ledger = Ledger::new(&settings);
     let mut world = World::new(seed, settings, ledger)?;
     world.run()
 }
