@@ -2,7 +2,9 @@
 //!
 //! Its executable is all the roles of a run, so it has no test harness of the usual kind.
 
+// The unit tests in it are run by `quorum_rules`: this executable has no test harness.
 #[cfg(target_os = "linux")]
+#[cfg_attr(test, allow(dead_code, unused_imports))]
 mod campaign;
 
 #[cfg(target_os = "linux")]
