@@ -184,6 +184,10 @@ impl<A: Application> World<A> {
     /// A node loses its disk, and is formatted anew, without voters.
     pub(super) fn lose_disk(&mut self, at: usize, chance: &mut Random) {
         self.counts.disks_lost += 1;
+        // Whoever wanted that folder to vote is told: a leader cannot know that it is gone.
+        for administrator in &mut self.administrators {
+            administrator.wish = None;
+        }
         self.go_down(at, chance, |disk, chance| {
             let directory = DirectoryId(u128::from(chance.word()));
             *disk = Disk::new(Some((directory, VoterSet::default())));

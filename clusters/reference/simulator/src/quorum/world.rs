@@ -116,6 +116,9 @@ impl<A: Application> Happening<A> {
 /// How long what a paused node must do is put off at a time.
 const PAUSE_STEP: Nanos = 5 * MILLISECOND;
 
+/// How many nodes `controller.quorum.bootstrap.servers` names.
+const BOOTSTRAP_SERVERS: usize = 3;
+
 impl<A: Application> World<A> {
     /// A world in which all nodes start afresh.
     ///
@@ -321,7 +324,7 @@ impl<A: Application> World<A> {
             if self.chaotic && self.random.per_mille(100) {
                 self.nodes[at].port += 1;
             }
-            let servers = 0..self.settings.voters.min(3);
+            let servers = 0..self.nodes.len().min(BOOTSTRAP_SERVERS);
             let own = self.nodes[at].as_voter(at);
             Config::dynamic(own, servers.map(bootstrap_id).collect(), timeouts)
         } else {
