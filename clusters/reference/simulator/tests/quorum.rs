@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use simulator::quorum::{MILLISECOND, Outcome, Sabotage, Settings, simulate};
+use simulator::quorum::{Counts, MILLISECOND, Outcome, Sabotage, Settings, simulate};
 use simulator::seeds::{self, SEED_VARIABLE};
 
 #[test]
@@ -16,12 +16,36 @@ fn no_seed_breaks_a_rule() {
                 total.leaders += outcome.leaders;
                 total.committed += outcome.committed;
                 total.crashes += outcome.crashes;
+                total.counts.add(&outcome.counts);
                 slowest = slowest.max(outcome.recovered_after);
             }
             Err(violation) => panic!("{SEED_VARIABLE}={seed}: {violation}"),
         }
     }
     assert!(total.committed > 0, "nothing happened");
+    // One seed to look into has not all of it.
+    if seeds::to_run(1_000).count() >= 1_000 {
+        let Counts {
+            truncations,
+            snapshot_fetches,
+            voter_changes,
+            disks_lost,
+            power_cuts,
+            pre_votes,
+            commits_after_fault,
+            ..
+        } = total.counts;
+        let happened = [
+            truncations,
+            snapshot_fetches,
+            voter_changes,
+            disks_lost,
+            power_cuts,
+            pre_votes,
+            commits_after_fault,
+        ];
+        assert!(!happened.contains(&0), "{:?}", total.counts);
+    }
     println!("{total:?}, slowest recovery {} ms", slowest / MILLISECOND);
 }
 

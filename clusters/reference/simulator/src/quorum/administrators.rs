@@ -8,15 +8,16 @@
 //! none is gone.
 
 use raft::{
-    AddVoter, Body, CallId, DirectoryId, Nanos, NodeId, Refusal, RemoveVoter, ReplicaKey, Request, Voter, VoterSet,
+    AddVoter, Body, CallId, DirectoryId, Nanos, NodeId, Refusal, RemoveVoter, ReplicaKey, Request, Voter,
+    VoterSet,
 };
 
+use super::Application;
 use super::disk::Disk;
 use super::log::length;
 use super::network::{Content, Packet};
 use super::settings::{FaultKind, MILLISECOND, VOTERS_MAX};
 use super::world::{Happening, World, node_id};
-use super::Application;
 use crate::Random;
 
 /// How many there are: two, so that two changes are asked for at once.
@@ -37,9 +38,11 @@ pub(super) struct Administrator {
 
 impl<A: Application> World<A> {
     /// One of them looks at what there is to do, and asks for it.
-    pub(super) fn administrate(&mut self, which: usize) {
-        let pause = self.random.between(10, 250) * MILLISECOND;
-        self.schedule(pause, Happening::Administrator(which));
+    pub(super) fn administrate(&mut self, which: usize, again: bool) {
+        if again {
+            let pause = self.random.between(10, 250) * MILLISECOND;
+            self.schedule(pause, Happening::Administrator(which, true));
+        }
         if !self.chaotic {
             return;
         }
@@ -66,6 +69,16 @@ impl<A: Application> World<A> {
             content: Content::Request(wish, None),
         };
         self.post(packet);
+    }
+
+    /// All of them look at once, and ask that node.
+    pub(super) fn call_administrators(&mut self, leader: usize) {
+        for (which, own) in self.administrators.iter_mut().enumerate() {
+            own.believed = leader;
+            own.wish = None;
+            self.queue
+                .push(self.now + MILLISECOND, Happening::Administrator(which, false));
+        }
     }
 
     /// An answer, or the news that none will come.
@@ -198,7 +211,7 @@ impl<A: Application> World<A> {
     pub(super) fn begin_administration(&mut self) {
         let works = self.settings.dynamic && !self.settings.without.contains(&FaultKind::Administrator);
         for which in 0..if works { ADMINISTRATORS } else { 0 } {
-            self.schedule(100 * MILLISECOND, Happening::Administrator(which));
+            self.schedule(100 * MILLISECOND, Happening::Administrator(which, true));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Runs on demand: a seed, a bug, so many events, and what may go wrong.
 
-use raft::Bug;
+use raft::{Bug, Timeouts};
 
 use super::schedule::{Decision, Schedule, Script};
 use super::trace::Trace;
-use super::{Counts, Ledger, Settings, Violation, World};
+use super::{Counts, FaultKind, Ledger, Settings, Violation, World};
 
 /// How many events a run has at least, where nothing else is said: a step is one event given to one
 /// node's machine.
@@ -77,11 +77,63 @@ impl Run {
     }
 }
 
-/// The settings of a seed: those of any, and for a bug those under which it has a chance to show.
+/// The settings of a seed: those of any, and for a bug those under which it shows soon. They change
+/// the sizes and what goes wrong, never what is checked.
 pub fn settings_for(seed: u64, bug: Option<Bug>) -> Settings {
-    Settings {
+    let settings = Settings {
         bug,
         ..Settings::for_seed(seed)
+    };
+    match bug {
+        // Votes are contradicted where elections are many and messages late: short time-outs.
+        Some(Bug::VoteNotPersisted | Bug::VotedKeyDropped) => Settings {
+            voters: 3 + 2 * usize::from(seed % 2 == 1),
+            observers: 0,
+            timeouts: hasty(settings.timeouts),
+            ..fixed(settings)
+        },
+        // The Raft paper's figure 8 takes five voters, and records that arrive one by one.
+        Some(Bug::CommitWithoutOwnEpoch) => Settings {
+            voters: 5,
+            observers: 0,
+            timeouts: hasty(settings.timeouts),
+            fetch_max: 1,
+            ..fixed(settings)
+        },
+        // What was not synced is lost with the power only.
+        Some(Bug::AckBeforeSync) => Settings {
+            voters: 3,
+            observers: 0,
+            timeouts: hasty(settings.timeouts),
+            ..fixed(settings)
+        },
+        Some(Bug::TwoVoterChanges) => Settings {
+            dynamic: true,
+            timeouts: hasty(settings.timeouts),
+            ..settings
+        },
+        _ => settings,
+    }
+}
+
+/// Voters that are fixed, no snapshots, and no faults but of power and network.
+fn fixed(settings: Settings) -> Settings {
+    Settings {
+        dynamic: false,
+        snapshots_per_mille: 0,
+        without: vec![FaultKind::Pause, FaultKind::Drift, FaultKind::Kill],
+        ..settings
+    }
+}
+
+/// Time-outs shorter than messages take when the network is slow: an election follows the other.
+fn hasty(timeouts: Timeouts) -> Timeouts {
+    Timeouts {
+        election_timeout: timeouts.election_timeout / 8,
+        election_backoff_max: timeouts.election_backoff_max / 8,
+        fetch_timeout: timeouts.fetch_timeout * 3 / 20,
+        fetch_max_wait: timeouts.fetch_max_wait / 2,
+        ..timeouts
     }
 }
 

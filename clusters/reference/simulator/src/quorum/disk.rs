@@ -148,13 +148,19 @@ impl<P: Clone> Disk<P> {
     /// Writes a batch of its own at the end: what each record says, and what tells that apart.
     pub fn write(&mut self, epoch: Epoch, batch: Vec<(Option<P>, u64)>) {
         let batch = batch.into_iter();
-        self.write_batch(epoch, batch.map(|(payload, print)| (payload, None, print)).collect());
+        self.write_batch(
+            epoch,
+            batch.map(|(payload, print)| (payload, None, print)).collect(),
+        );
     }
 
     /// Writes a batch of the quorum's own records: the voters that each names, and what tells it apart.
     pub fn write_control(&mut self, epoch: Epoch, batch: Vec<(Option<VoterSet>, u64)>) {
         let batch = batch.into_iter();
-        self.write_batch(epoch, batch.map(|(voters, print)| (None, voters, print)).collect());
+        self.write_batch(
+            epoch,
+            batch.map(|(voters, print)| (None, voters, print)).collect(),
+        );
     }
 
     fn write_batch(&mut self, epoch: Epoch, batch: Vec<(Option<P>, Option<VoterSet>, u64)>) {
@@ -233,7 +239,10 @@ impl<P: Clone> Disk<P> {
         if random.per_mille(500) {
             self.synced = self.remainder_of_new(random);
         } else if random.per_mille(500) {
-            let more = self.synced.end().saturating_sub(self.same.max(self.synced.start()));
+            let more = self
+                .synced
+                .end()
+                .saturating_sub(self.same.max(self.synced.start()));
             self.synced.truncate(self.synced.end() - random.index(more + 1));
         }
         self.synced.drop_torn_batch();
@@ -282,7 +291,9 @@ impl<P: Clone> Disk<P> {
         };
         let named = self.named_by_snapshot();
         let changes = self.written.changes().iter();
-        let at = changes.chain(&named).filter(|at| length(at.offset) < end || at.offset < 0);
+        let at = changes
+            .chain(&named)
+            .filter(|at| length(at.offset) < end || at.offset < 0);
         Some(at.max_by_key(|at| at.offset).cloned().unwrap_or(formatted))
     }
 

@@ -1,8 +1,8 @@
 //! The driver: carries out a machine's actions, in order, unless the node crashes in between.
 
 use raft::{
-    Action, Batch, Body, Epoch, FetchAnswer, Fetched, LeaderChange, Offset, Raft, ReadRange, Request, RequestId,
-    Response, Role, SyncTicket, VoterSet,
+    Action, Batch, Body, Epoch, FetchAnswer, Fetched, LeaderChange, Offset, Raft, ReadRange, Request,
+    RequestId, Response, Role, SyncTicket, VoterSet,
 };
 
 use super::log::{batches, length, offset};
@@ -56,9 +56,7 @@ impl<A: Application> World<A> {
     fn check_leading(&mut self, at: usize) -> Result<(), Violation> {
         let node = &self.nodes[at];
         match &node.raft {
-            Some(raft) if raft.role() == Role::Leader => {
-                self.checks.leads(at, raft.epoch(), node.disk.log())
-            }
+            Some(raft) if raft.role() == Role::Leader => self.checks.leads(at, raft.epoch(), node.disk.log()),
             _ => Ok(()),
         }
     }
@@ -156,7 +154,9 @@ impl<A: Application> World<A> {
             Action::Commit { high_watermark } => self.commit(at, high_watermark),
             Action::Send { to, call, request } => self.send(at, to, call, request),
             Action::Reply { to, response } => self.reply(at, to, response),
-            Action::WriteSnapshotPart { snapshot, position } => self.write_part(at, snapshot, position, cargo),
+            Action::WriteSnapshotPart { snapshot, position } => {
+                self.write_part(at, snapshot, position, cargo)
+            }
             Action::InstallSnapshot(snapshot) => {
                 self.install_later(at, snapshot);
                 Ok(())
@@ -347,7 +347,10 @@ impl<A: Application> World<A> {
         let committed = offset(self.checks.committed());
         let changes = self.nodes[at].disk.log().changes().iter().rev();
         let fresh = changes.take_while(|change| change.offset >= offset(known));
-        let fresh: Vec<_> = fresh.filter(|change| change.offset < committed).cloned().collect();
+        let fresh: Vec<_> = fresh
+            .filter(|change| change.offset < committed)
+            .cloned()
+            .collect();
         for change in fresh.into_iter().rev() {
             let before = self.committed_voters.replace(change.clone());
             let changed = before.is_some_and(|before| before.voters != change.voters);
@@ -406,7 +409,11 @@ impl<A: Application> World<A> {
     }
 
     /// Reads what an answer promises.
-    fn fill(&mut self, at: usize, response: Response<ReadRange>) -> (Response<Vec<Batch>>, Cargo<A::Payload>) {
+    fn fill(
+        &mut self,
+        at: usize,
+        response: Response<ReadRange>,
+    ) -> (Response<Vec<Batch>>, Cargo<A::Payload>) {
         let mut cargo = Cargo::none();
         let body = match response.body {
             Body::FetchSnapshot(slice) => {

@@ -2,6 +2,7 @@
 
 use raft::{Nanos, Role};
 
+use super::administrators::place_of;
 use super::network::Cargo;
 use super::schedule::DecisionId;
 use super::settings::{FaultKind, MILLISECOND};
@@ -66,6 +67,7 @@ impl<A: Application> World<A> {
             FaultKind::Kill => self.go_down(victim, chance, |_, _| {}),
             FaultKind::PowerCut => self.crash(victim, chance),
             FaultKind::Blackout => self.crash_all(chance),
+            FaultKind::Cut if self.settings.dynamic && chance.per_mille(200) => self.leave_leader_observers(),
             FaultKind::Cut => self.network.part(chance),
             FaultKind::Degrade => self.network.degrade(chance),
             FaultKind::Heal => self.network.heal(),
@@ -84,6 +86,22 @@ impl<A: Application> World<A> {
                 self.crash(at, chance);
             }
         }
+    }
+
+    /// The leader is left with those who do not vote, and administrators would change that: what a
+    /// leader could do wrong about sets of voters, it does here.
+    fn leave_leader_observers(&mut self) {
+        let Some(leader) = self.newest_leader() else {
+            return;
+        };
+        let Some(raft) = &self.nodes[leader].raft else {
+            return;
+        };
+        let voters = raft.voter_set().keys().map(|key| place_of(key.id));
+        let lost: Vec<_> = voters.filter(|at| *at != leader).collect();
+        self.network
+            .block_where(|from, to| lost.contains(&from) != lost.contains(&to));
+        self.call_administrators(leader);
     }
 
     fn resign_some(&mut self) -> Result<(), Violation> {

@@ -133,7 +133,7 @@ impl Network {
         }
     }
 
-    fn block_where(&mut self, cut: impl Fn(usize, usize) -> bool) {
+    pub(super) fn block_where(&mut self, cut: impl Fn(usize, usize) -> bool) {
         for from in 0..self.places {
             for to in 0..self.places {
                 if cut(from, to) {

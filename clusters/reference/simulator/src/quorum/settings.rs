@@ -75,12 +75,10 @@ pub enum FaultKind {
 impl FaultKind {
     /// The faults of the plan, as often as they are drawn.
     pub(super) const DRAWN: [Self; 24] = {
-        use FaultKind::{
-            Blackout, Cut, Degrade, DiskLoss, Drift, Heal, Kill, Pause, PowerCut, Resign,
-        };
+        use FaultKind::{Blackout, Cut, Degrade, DiskLoss, Drift, Heal, Kill, Pause, PowerCut, Resign};
         [
-            Kill, Kill, PowerCut, PowerCut, PowerCut, PowerCut, Blackout, Cut, Cut, Cut, Cut, Degrade, Degrade,
-            Degrade, Heal, Heal, Heal, Heal, Heal, Resign, Resign, Pause, Drift, DiskLoss,
+            Kill, Kill, PowerCut, PowerCut, PowerCut, PowerCut, Blackout, Cut, Cut, Cut, Cut, Degrade,
+            Degrade, Degrade, Heal, Heal, Heal, Heal, Heal, Resign, Resign, Pause, Drift, DiskLoss,
         ]
     };
 }

@@ -174,7 +174,8 @@ impl<A: Application> World<A> {
 
     pub(super) fn install(&mut self, at: usize, id: SnapshotId) -> Result<(), Violation> {
         let part = self.nodes[at].disk.part.take();
-        let Some(part) = part.filter(|part| part.snapshot.id == id && part.length == part.snapshot.size()) else {
+        let Some(part) = part.filter(|part| part.snapshot.id == id && part.length == part.snapshot.size())
+        else {
             return Err(Violation::Contract(format!(
                 "node {at} is to install {id:?}, of which it does not have all"
             )));

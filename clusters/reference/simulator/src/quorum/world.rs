@@ -23,7 +23,7 @@ use crate::Random;
 pub struct World<A: Application> {
     pub(super) seed: u64,
     pub(super) now: Nanos,
-    queue: Queue<Happening<A>>,
+    pub(super) queue: Queue<Happening<A>>,
     pub(super) random: Random,
     pub(super) nodes: Vec<Node<A::Payload>>,
     pub(super) administrators: Vec<Administrator>,
@@ -94,7 +94,8 @@ pub(super) enum Happening<A: Application> {
     Restart(usize),
     Resume(usize, u64),
     Fault,
-    Administrator(usize),
+    /// An administrator looks at what there is to do, and again later, or only now.
+    Administrator(usize, bool),
     Application(A::Event),
 }
 
@@ -276,8 +277,8 @@ impl<A: Application> World<A> {
                 Ok(())
             }
             Happening::Fault => self.next_fault(),
-            Happening::Administrator(which) => {
-                self.administrate(which);
+            Happening::Administrator(which, again) => {
+                self.administrate(which, again);
                 Ok(())
             }
             Happening::Application(event) => self.application(event),
@@ -388,7 +389,8 @@ impl<A: Application> World<A> {
             return Ok(());
         };
         let number = node.lists;
-        self.trace.note(self.now, at, Kind::Event, number, || plain(&event));
+        self.trace
+            .note(self.now, at, Kind::Event, number, || plain(&event));
         let actions = raft.handle(node.clock.read(self.now), event);
         let number = standing_number(raft.standing());
         self.trace.note(self.now, at, Kind::Actions, number, || {
@@ -443,7 +445,9 @@ fn format_nodes<P: Clone>(settings: &Settings, random: &mut Random) -> Vec<Node<
     if !settings.dynamic {
         return (0..count).map(|_| Node::new(Disk::new(None), random)).collect();
     }
-    let directories: Vec<_> = (0..count).map(|_| DirectoryId(u128::from(random.word()))).collect();
+    let directories: Vec<_> = (0..count)
+        .map(|_| DirectoryId(u128::from(random.word())))
+        .collect();
     let mut nodes: Vec<Node<P>> = directories
         .into_iter()
         .map(|directory| Node::new(Disk::new(Some((directory, VoterSet::default()))), random))
