@@ -32,6 +32,10 @@ use registering::Registering;
 
 /// Events that are handled before the log is synced and answers given, at most.
 const MAX_BURST: usize = 1024;
+/// Committed batches that are taken in before peers and clients are heard again, at most. A leader that has just
+/// started replays the whole log, and must not let its followers' fetches wait for that as long as a fetch time-out:
+/// they would elect another, which begins with the same replay.
+const MAX_TAKEN_IN: usize = 128;
 /// How long a controller that stops tells the others, before it ends all the same.
 const FAREWELL: std::time::Duration = std::time::Duration::from_millis(100);
 
@@ -59,6 +63,8 @@ struct Node {
     registering: Registering,
     /// The offset after the last record that the state has taken in.
     taken_in: i64,
+    /// Whether more is committed than was taken in.
+    behind: bool,
     /// By the offset up to which the log must be committed.
     waiting: BTreeMap<i64, Vec<Waiting>>,
 }
@@ -90,6 +96,7 @@ pub async fn run(config: Config, home: Home, mut stop: watch::Receiver<bool>) ->
         active: None,
         registering: Registering::new(peers),
         taken_in: 0,
+        behind: false,
         waiting: BTreeMap::new(),
     };
     let server = door.open(crate::api::CONTROLLER, requests)?;
@@ -130,6 +137,7 @@ impl Node {
                 Some(incoming) = inbox.recv() => self.request(incoming)?,
                 Some(answer) = quorum_inbox.recv() => self.quorum.take(answer)?,
                 () = tokio::time::sleep_until(wake) => {}
+                () = tokio::task::yield_now(), if self.behind => {}
                 _ = stop.wait_for(|stop| *stop) => return self.stop().await,
             }
             for _ in 0..MAX_BURST {
@@ -247,7 +255,11 @@ impl Node {
     }
 
     fn take_in_committed(&mut self) -> Result<(), Fatal> {
-        while let Some(next) = self.quorum.next_committed()? {
+        for _ in 0..MAX_TAKEN_IN {
+            let Some(next) = self.quorum.next_committed()? else {
+                self.behind = false;
+                return Ok(());
+            };
             match next {
                 Next::Snapshot(snapshot) => {
                     self.state.reset();
@@ -265,6 +277,7 @@ impl Node {
                 Next::Batch(_) => {}
             }
         }
+        self.behind = true;
         Ok(())
     }
 
@@ -292,7 +305,7 @@ impl Node {
     /// Becomes active once it leads, and has taken in all that its predecessors committed.
     fn take_office_if_won(&mut self) -> Result<(), Fatal> {
         let won = self.quorum.raft().active_epoch();
-        if won.is_none() || won == self.active {
+        if won.is_none() || won == self.active || self.behind {
             return Ok(());
         }
         self.active = won;
