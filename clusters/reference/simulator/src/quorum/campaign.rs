@@ -149,7 +149,10 @@ pub fn run_with(order: Order, settings: Settings) -> Run {
     let trace = Trace::keeping(order.trace_lines);
     let (mut world, begun) = match World::with(order.seed, settings, ledger, order.schedule, trace) {
         Ok(world) => (world, Ok(())),
-        Err((world, violation)) => (world, Err(violation)),
+        Err(broken) => {
+            let (world, violation) = *broken;
+            (world, Err(violation))
+        }
     };
     let result = begun.and_then(|()| world.run_script(order.min_events));
     Run {

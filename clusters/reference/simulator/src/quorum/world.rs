@@ -128,7 +128,7 @@ impl<A: Application> World<A> {
     /// When a rule breaks at once.
     pub fn new(seed: u64, settings: Settings, app: A) -> Result<Self, Violation> {
         let begun = Self::with(seed, settings, app, Schedule::all(), Trace::default());
-        begun.map_err(|(_, violation)| violation)
+        begun.map_err(|broken| broken.1)
     }
 
     /// The same, of which only these decisions are carried out.
@@ -142,7 +142,7 @@ impl<A: Application> World<A> {
         app: A,
         schedule: Schedule,
         trace: Trace,
-    ) -> Result<Self, (Self, Violation)> {
+    ) -> Result<Self, Box<(Self, Violation)>> {
         let mut random = Random::new(seed);
         let count = settings.voters + settings.observers;
         let nodes = format_nodes(&settings, &mut random);
@@ -173,7 +173,7 @@ impl<A: Application> World<A> {
         };
         for node in 0..count {
             if let Err(violation) = world.start(node) {
-                return Err((world, violation));
+                return Err(Box::new((world, violation)));
             }
         }
         world.schedule(0, Happening::Fault);
