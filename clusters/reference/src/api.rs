@@ -77,25 +77,31 @@ impl Catalogue {
     }
 
     /// The whole answer: the calls, the features that are supported, and those in force as of an offset of
-    /// the metadata log.
-    pub fn answer(self, version: i16, epoch: i64, levels: &BTreeMap<String, i16>) -> ApiVersionsResponse {
+    /// the metadata log. No metadata record tells the level of `kraft.version`.
+    pub fn answer(
+        self,
+        version: i16,
+        epoch: i64,
+        levels: &BTreeMap<String, i16>,
+        kraft_version: i16,
+    ) -> ApiVersionsResponse {
         // Clients of earlier versions take a least level of 0 for nonsense.
         let told = |feature: &&features::Feature| feature.least > 0 || version >= FIRST_VERSION_WITH_LEVEL_0;
-        let supported = features::SUPPORTED.iter().filter(told).map(|feature| {
+        let known = features::SUPPORTED.iter().chain([&features::KRAFT_VERSION]);
+        let supported = known.filter(told).map(|feature| {
             SupportedFeatureKey::default()
                 .with_name(StrBytes::from_static_str(feature.name))
                 .with_min_version(feature.least)
                 .with_max_version(feature.most)
         });
-        let finalized = levels
-            .iter()
-            .filter(|(_, level)| **level > 0)
-            .map(|(name, level)| {
-                FinalizedFeatureKey::default()
-                    .with_name(StrBytes::from_string(name.clone()))
-                    .with_max_version_level(*level)
-                    .with_min_version_level(*level)
-            });
+        let in_force = levels.iter().map(|(name, level)| (name.as_str(), *level));
+        let in_force = in_force.chain([(features::KRAFT_VERSION.name, kraft_version)]);
+        let finalized = in_force.filter(|(_, level)| *level > 0).map(|(name, level)| {
+            FinalizedFeatureKey::default()
+                .with_name(StrBytes::from_string(name.to_owned()))
+                .with_max_version_level(level)
+                .with_min_version_level(level)
+        });
         ApiVersionsResponse::default()
             .with_api_keys(self.api_versions())
             .with_supported_features(supported.collect())

@@ -6,8 +6,8 @@
 //! here: the sockets, the clock, the command line, the mapping to Kafka's messages, and the order in which
 //! things happen.
 //!
-//! What it does not: consumer groups, idempotent producers, transactions, retention, compaction, snapshots of
-//! metadata, fetch sessions, authentication. Nothing of it is advertised.
+//! What it does not: consumer groups, idempotent producers, transactions, retention, compaction, fetch
+//! sessions, authentication. Nothing of it is advertised.
 //!
 //! Invariants:
 //! - One task owns a node's state, and handles one event at a time.

@@ -249,7 +249,7 @@ fn versions_and_features_are_told_and_nonsense_closes_a_connection() {
             .map(|feature| feature.name.as_str())
             .collect();
         assert_eq!(finalized, ["metadata.version"]);
-        assert_eq!(answer.supported_features.len(), 2);
+        assert_eq!(answer.supported_features.len(), 3);
         // A version from the future: answered in version 0.
         client.send_raw(&[0, 0, 0, 12, 0, 18, 0, 99, 0, 0, 0, 7, 0xff, 0xff, 0, 0]);
         let refused = client.read_frame().unwrap();

@@ -27,6 +27,8 @@ use crate::net::server::{Incoming, Reply};
 const NO_OPERATIONS: i32 = i32::MIN;
 /// The endpoints that DescribeCluster can be asked about here: brokers.
 const BROKER_ENDPOINTS: i8 = 1;
+/// How long a change of voters may take: a majority must have it, and the new voter be reached.
+const VOTERS_CHANGE_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 /// Partitions in one answer of DescribeTopicPartitions, at most.
 const MAX_PARTITIONS: usize = 2_000;
 
@@ -38,7 +40,8 @@ impl Broker {
                 let (_, reply) = incoming.decode::<ApiVersionsRequest>()?;
                 let levels = self.image.features();
                 let version = reply.version();
-                reply.send(&api::BROKER.answer(version, self.quorum.last_handed_out(), levels));
+                let epoch = self.quorum.last_handed_out();
+                reply.send(&api::BROKER.answer(version, epoch, levels, self.quorum.kraft_version()));
             }
             ApiKey::Metadata => {
                 let (request, reply) = incoming.decode::<MetadataRequest>()?;
@@ -107,12 +110,20 @@ impl Broker {
         R: Request + Send + Sync + 'static,
         R::Response: Send + Sync,
     {
-        match self.quorum.leader_address() {
-            Some(controller) => {
-                self.forward(controller, request, reply, failed(ResponseError::RequestTimedOut));
+        let Some(controller) = self.quorum.leader_address() else {
+            reply.send(&failed(ResponseError::NotLeaderOrFollower));
+            return;
+        };
+        let (peers, late) = (
+            self.peers.within(VOTERS_CHANGE_WITHIN),
+            failed(ResponseError::RequestTimedOut),
+        );
+        tokio::spawn(async move {
+            match peers.call(controller, reply.version(), &request).await {
+                Ok(answer) => reply.send(&answer),
+                Err(_) => reply.send(&late),
             }
-            None => reply.send(&failed(ResponseError::NotLeaderOrFollower)),
-        }
+        });
     }
 
     /// Only the active controller knows; a broker passes the question on, as Kafka's do.

@@ -31,7 +31,8 @@ impl Node {
                 let (_, reply) = incoming.decode::<ApiVersionsRequest>()?;
                 let levels = self.state.image().features();
                 let version = reply.version();
-                reply.send(&api::CONTROLLER.answer(version, self.quorum.last_handed_out(), levels));
+                let epoch = self.quorum.last_handed_out();
+                reply.send(&api::CONTROLLER.answer(version, epoch, levels, self.quorum.kraft_version()));
             }
             ApiKey::DescribeQuorum => {
                 let (request, reply) = incoming.decode::<DescribeQuorumRequest>()?;

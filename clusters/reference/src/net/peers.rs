@@ -48,6 +48,14 @@ impl Peers {
         }
     }
 
+    /// The same connections, for requests that may take another time.
+    pub fn within(&self, limit: Duration) -> Self {
+        Self {
+            limit,
+            ..self.clone()
+        }
+    }
+
     /// Asks a node.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ const WITH_DIRECTORIES: i16 = 1;
 /// The body of a KRaftVersionRecord and of a VotersRecord.
 const VERSION: i16 = 0;
 /// The level of `kraft.version` at which voters are named in the log.
-const KRAFT_VERSION: i16 = 1;
+const WITH_VOTERS_IN_THE_LOG: i16 = 1;
 
 /// The batch of a leader change.
 ///
@@ -86,7 +86,7 @@ fn encoded(message: &impl Encodable, version: i16) -> Result<Vec<u8>, String> {
 fn kraft_version() -> Result<Vec<u8>, String> {
     let message = KRaftVersionRecord::default()
         .with_version(VERSION)
-        .with_k_raft_version(KRAFT_VERSION);
+        .with_k_raft_version(WITH_VOTERS_IN_THE_LOG);
     encoded(&message, VERSION)
 }
 

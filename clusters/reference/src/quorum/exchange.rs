@@ -2,11 +2,16 @@
 
 use std::net::SocketAddr;
 
-use raft::{CallId, NodeId, ReplicaKey, Request};
+use kafka_protocol::messages::ApiVersionsRequest;
+use kafka_protocol::protocol::StrBytes;
+use raft::{AddVoter, CallId, NodeId, ReplicaKey, Request};
 
 use super::wire::{self, Own};
 use super::{Answer, Quorum, Told};
+use crate::config;
+use crate::features::KRAFT_VERSION;
 use crate::net::peers::Peers;
+use crate::net::server::Reply;
 
 impl Quorum {
     pub(super) fn send(&self, to: NodeId, call: CallId, request: Request) {
@@ -29,6 +34,43 @@ impl Quorum {
         });
     }
 }
+
+impl Quorum {
+    /// Asks who is to vote what it supports.
+    pub(super) fn vet(&self, ask: AddVoter, reply: Reply) {
+        let (peers, answers) = (self.peers.clone(), self.answers.clone());
+        let endpoints = ask.voter.endpoints.iter();
+        let mut endpoints = endpoints.filter(|endpoint| endpoint.name == self.own.listener);
+        let address = endpoints.find_map(|endpoint| config::resolve(&endpoint.host, endpoint.port).ok());
+        tokio::spawn(async move {
+            let supported = match address {
+                Some(address) => supported_by(&peers, address).await,
+                None => None,
+            };
+            // The core is gone when the node stops.
+            let _ = answers.send(Answer(Told::Vetted {
+                ask,
+                reply,
+                supported,
+            }));
+        });
+    }
+}
+
+/// The versions of the quorum's protocol that a node supports, 0 alone where it does not say.
+async fn supported_by(peers: &Peers, address: SocketAddr) -> Option<(i16, i16)> {
+    let request = ApiVersionsRequest::default()
+        .with_client_software_name(StrBytes::from_static_str("ackall"))
+        .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")));
+    let answer = peers.call(address, API_VERSIONS_VERSION, &request).await.ok()?;
+    let mut features = answer.supported_features.iter();
+    let found = features.find(|feature| feature.name.as_str() == KRAFT_VERSION.name);
+    let levels = found.map(|feature| (feature.min_version, feature.max_version));
+    (answer.error_code == 0).then_some(levels.unwrap_or((0, 0)))
+}
+
+/// The first version in which a feature whose least level is 0 is told of.
+const API_VERSIONS_VERSION: i16 = 4;
 
 async fn exchange(
     peers: &Peers,

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use raft::{CallId, Event, NodeId, Raft, RequestId, Standing, SyncTicket};
+use raft::{AddVoter, CallId, Event, NodeId, Raft, RequestId, Standing, SyncTicket};
 use storage::quorum_state;
 use storage::snapshot::SnapshotReader;
 use storage::{BatchBuilder, Log, ReadLimit, StorageError};
@@ -37,6 +37,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Role};
 use crate::failure::Failure;
 use crate::net::peers::Peers;
+use crate::net::server::Reply;
 use addresses::Addresses;
 pub use addresses::Located;
 use serving::Asked;
@@ -81,6 +82,13 @@ enum Told {
         from: NodeId,
         call: CallId,
         heard: wire::Read,
+    },
+    /// Somebody who is to vote was asked what it supports.
+    Vetted {
+        ask: AddVoter,
+        reply: Reply,
+        /// The versions of the quorum's protocol; none where there was no answer.
+        supported: Option<(i16, i16)>,
     },
     /// A snapshot was made, was not needed any more, or could not be made.
     Snapshot(Result<Option<SnapshotReader>, Fatal>),
@@ -240,6 +248,11 @@ impl Quorum {
         voters.filter_map(|key| self.addresses.located(key.id))
     }
 
+    /// The level of `kraft.version`: 1 where voters are named in the log.
+    pub fn kraft_version(&self) -> i16 {
+        i16::from(self.own.dynamic)
+    }
+
     /// The machine, to ask.
     pub fn raft(&self) -> &Raft {
         &self.raft
@@ -287,6 +300,11 @@ impl Quorum {
     pub fn take(&mut self, answer: Answer) -> Result<(), Fatal> {
         match answer.0 {
             Told::Peer { from, call, heard } => self.take_heard(from, call, heard),
+            Told::Vetted {
+                ask,
+                reply,
+                supported,
+            } => self.add_vetted(ask, reply, supported),
             Told::Snapshot(made) => self.snapshot_made(made?),
         }
     }

@@ -139,20 +139,42 @@ impl Quorum {
         })
     }
 
+    /// Before the machine is asked, the leader asks the new voter what it supports, which shows too that it
+    /// can be reached (KIP-853, "AddRaftVoter": "send an ApiVersions request").
     fn add_voter(&mut self, incoming: Incoming) -> Served {
         let (request, reply) = incoming.decode::<AddRaftVoterRequest>()?;
-        Ok(
-            match self
-                .changeable()
-                .and_then(|()| wire::add_voter::read_request(&self.own, request))
-            {
-                Ok(ask) => self.ask(raft::Request::AddVoter(ask), Asked::AddVoter(reply)),
-                Err(error) => {
-                    reply.send(&wire::add_voter::answer(error.code(), Some(why_not(error))));
-                    Ok(())
-                }
-            },
-        )
+        let read = self
+            .changeable()
+            .and_then(|()| wire::add_voter::read_request(&self.own, request));
+        let ask = match read {
+            Ok(ask) => ask,
+            Err(error) => {
+                reply.send(&wire::add_voter::answer(error.code(), Some(why_not(error))));
+                return Ok(Ok(()));
+            }
+        };
+        if self.raft.role() == raft::Role::Leader {
+            self.vet(ask, reply);
+            return Ok(Ok(()));
+        }
+        Ok(self.ask(raft::Request::AddVoter(ask), Asked::AddVoter(reply)))
+    }
+
+    /// Hands the wish to the machine, with what the new voter said of itself.
+    pub(super) fn add_vetted(
+        &mut self,
+        mut ask: raft::AddVoter,
+        reply: Reply,
+        supported: Option<(i16, i16)>,
+    ) -> Result<(), Fatal> {
+        let Some(supported) = supported else {
+            let code = wire::refusal_code(Refusal::RequestTimedOut);
+            let why = "the new voter does not answer at its endpoint: start it, or correct the endpoint";
+            reply.send(&wire::add_voter::answer(code, Some(why)));
+            return Ok(());
+        };
+        ask.voter.kraft_versions = supported;
+        self.ask(raft::Request::AddVoter(ask), Asked::AddVoter(reply))
     }
 
     fn remove_voter(&mut self, incoming: Incoming) -> Served {

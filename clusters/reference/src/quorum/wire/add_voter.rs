@@ -5,10 +5,11 @@ use kafka_protocol::messages::{AddRaftVoterRequest, AddRaftVoterResponse, Broker
 use raft::{AddVoter, Endpoint, Voter};
 
 use super::{NANOS_PER_MS, Own, Refused, text};
+use crate::features::KRAFT_VERSION;
 
-/// The versions of `kraft.version` that a voter is taken to support until it says so itself
-/// (UpdateRaftVoter): all there have ever been.
-pub const KRAFT_VERSIONS: (i16, i16) = (0, 1);
+/// The versions of the quorum's protocol that a node of this kind supports; one that is to vote is asked for
+/// its own.
+pub const KRAFT_VERSIONS: (i16, i16) = (KRAFT_VERSION.least, KRAFT_VERSION.most);
 
 /// A request that arrived.
 pub fn read_request(own: &Own, request: AddRaftVoterRequest) -> Result<AddVoter, Refused> {

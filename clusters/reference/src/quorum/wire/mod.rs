@@ -246,3 +246,6 @@ fn heard(
         bytes: Bytes::new(),
     })
 }
+
+#[cfg(test)]
+mod tests;
