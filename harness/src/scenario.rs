@@ -152,39 +152,16 @@ pub struct Step {
 pub struct Act {
     /// The fault to inject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<FaultName>,
+    pub fault: Option<String>,
     /// The fault to heal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub heal: Option<FaultName>,
+    pub heal: Option<String>,
     /// Its target: `leader`, `follower` (of the partition under load, in the ISR), `last` (the one replica that
     /// no earlier act named), or a name that an earlier act gave.
     pub target: String,
     /// A name for the node that the target was resolved to.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub named: Option<String>,
-}
-
-/// The faults that a scenario can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultName {
-    /// Every link of the node to every other node is cut, both ways; clients and observer keep theirs.
-    CutNetwork,
-    /// The node's power is cut; healed by giving it power and starting it.
-    PowerCut,
-    /// The node's process gets SIGKILL; healed by starting it.
-    Crash,
-}
-
-impl FaultName {
-    /// The name in scenarios and histories.
-    pub fn text(self) -> &'static str {
-        match self {
-            FaultName::CutNetwork => nemesis::cut_network::NAME,
-            FaultName::PowerCut => nemesis::power_cut::NAME,
-            FaultName::Crash => nemesis::crash::NAME,
-        }
-    }
 }
 
 /// A state to wait for: all that is named must hold at once. Nodes go by the names that acts gave; `others`
@@ -353,6 +330,19 @@ impl Scenario {
                 return Err(format!("two steps are named {}", step.name));
             }
             for act in &step.act {
+                if let Some(name) = act
+                    .fault
+                    .iter()
+                    .chain(&act.heal)
+                    .find(|name| nemesis::find(name).is_none())
+                {
+                    let known = nemesis::ALL.iter().map(|fault| fault.about().name);
+                    let near = nearest(name, known).join(", ");
+                    return Err(format!(
+                        "step {}: there is no fault {name:?}; the nearest are {near}",
+                        step.name
+                    ));
+                }
                 if act.fault.is_some() == act.heal.is_some() {
                     return Err(format!("step {}: an act has either fault or heal", step.name));
                 }

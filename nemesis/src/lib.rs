@@ -3,19 +3,40 @@
 //! What it does: injects and heals, and *measures that it took*; a fault that does not take within its limit is an
 //! error of the run. What it does not: choose. The harness resolves roles to nodes, and writes what was asked,
 //! resolved and measured into the history.
+//!
+//! Every fault is one value of [`Fault`], listed in [`ALL`]; its [`About`] is what the scenarios' checker, `explain`,
+//! `doctor` and `docs/faults.md` read. Faults overlap: each is known by its [`Order`]'s number, and healing one leaves
+//! the others in.
 
 use clusters::{Capability, Cluster};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 
 pub mod crash;
 pub mod cut_network;
+mod params;
 pub mod pause;
 pub mod power_cut;
 mod ready;
 
+pub use params::{Default, Kind, Param, ParamError, Params, Value};
+
 /// What was measured: `quantity_unit` to number.
 pub type Measured = BTreeMap<String, f64>;
+
+/// Every fault there is.
+pub const ALL: &[&dyn Fault] = &[
+    &crash::Crash,
+    &pause::Pause,
+    &power_cut::PowerCut,
+    &cut_network::CutNetwork,
+];
+
+/// The fault of that name.
+pub fn find(name: &str) -> Option<&'static dyn Fault> {
+    ALL.iter().copied().find(|fault| fault.about().name == name)
+}
 
 /// Why a fault did not take, or did not heal.
 #[derive(Debug, thiserror::Error)]
@@ -28,22 +49,77 @@ pub enum NotTaken {
     NotSeen(String),
 }
 
-/// A fault of one node.
-pub trait Fault {
-    /// Its name in scenarios and histories.
-    const NAME: &'static str;
-    /// One sentence about it, for people.
-    const TEXT: &'static str;
-    /// What it needs of the node.
-    const NEEDS: Capability;
+/// What a fault is, for people and for the scenarios' checker.
+#[derive(Debug)]
+pub struct About {
+    /// Its name in scenarios and histories: lower-case words with dashes.
+    pub name: &'static str,
+    /// One sentence about it.
+    pub text: &'static str,
+    /// What it needs of each node.
+    pub needs: Capability,
+    /// What it may be told, beside its targets.
+    pub params: &'static [Param],
+    /// How it heals, in a sentence.
+    pub heals: &'static str,
+    /// What is measured when it is put in and when it is healed: `quantity_unit`, and what that is.
+    pub measures: &'static [(&'static str, &'static str)],
+    /// What it does to the node's program while it is in.
+    pub program: Program,
+}
 
-    /// Puts it in and measures that it took. `id` is the fault's number in the history.
-    fn inject(
-        cluster: &Cluster,
-        node: i32,
-        id: u64,
-    ) -> impl Future<Output = Result<Measured, NotTaken>> + Send;
+/// What a fault does to the program of its targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// It goes on, or its end was not asked for.
+    GoesOn,
+    /// It ends, and healing starts it again.
+    Ends,
+    /// The machine loses its power, and what its disk had not synced.
+    LosesPower,
+}
 
-    /// Takes it out and measures that it is gone.
-    fn heal(cluster: &Cluster, node: i32) -> impl Future<Output = Result<Measured, NotTaken>> + Send;
+/// One fault, as the harness orders it: resolved and checked.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The fault's number in the history, unique in the run.
+    pub id: u64,
+    /// The targets, each once, in rising order.
+    pub nodes: Vec<i32>,
+    /// What it is told; complete and within bounds.
+    pub params: Params,
+    /// For what the fault draws by chance.
+    pub seed: u64,
+}
+
+/// What a fault works on.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    /// The cluster and its ground.
+    pub cluster: &'a Cluster,
+}
+
+/// A fault on its way in or out.
+pub type Doing<'a> = Pin<Box<dyn Future<Output = Result<Measured, NotTaken>> + Send + 'a>>;
+
+/// A fault of one or several nodes.
+pub trait Fault: Send + Sync {
+    /// What it is.
+    fn about(&self) -> &'static About;
+
+    /// Puts it in on all targets, and measures that it took.
+    fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a>;
+
+    /// Takes it out on all targets, and measures that it is gone.
+    fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a>;
+}
+
+/// The worst of what was measured on several nodes: the largest of each quantity.
+fn worst(all: impl IntoIterator<Item = Measured>) -> Measured {
+    let mut worst = Measured::new();
+    for (quantity, value) in all.into_iter().flatten() {
+        let known = worst.entry(quantity).or_insert(value);
+        *known = known.max(value);
+    }
+    worst
 }

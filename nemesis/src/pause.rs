@@ -1,39 +1,61 @@
 //! SIGSTOP to a node's processes: they stand still, and their kernel still acknowledges TCP and accepts connections.
 
-use crate::{Fault, Measured, NotTaken};
+use crate::{About, Doing, Fault, Field, Measured, NotTaken, Order, Program};
 use clusters::{Capability, Cluster, Signal};
 use std::time::Instant;
 
-/// The name in scenarios and histories.
-pub const NAME: &str = "pause";
-
-/// The fault. Measured: every process of the node was seen in the state "stopped" in /proc, and after the heal in
-/// another.
+/// The fault.
 pub struct Pause;
 
-impl Fault for Pause {
-    const NAME: &'static str = NAME;
-    const TEXT: &'static str = "the process gets SIGSTOP: it stands still, and its connections stay open";
-    const NEEDS: Capability = Capability::Process;
+/// What it is.
+const ABOUT: About = About {
+    name: "pause",
+    text: "the process gets SIGSTOP: it stands still, and its connections stay open",
+    needs: Capability::Process,
+    params: &[],
+    heals: "the process gets SIGCONT",
+    measures: &[
+        (
+            "stopped_ms",
+            "from the signal until every process of the node was seen in the state \"stopped\" in /proc",
+        ),
+        ("going_on_ms", "from the signal until none was"),
+    ],
+    program: Program::GoesOn,
+};
 
-    async fn inject(cluster: &Cluster, node: i32, _id: u64) -> Result<Measured, NotTaken> {
-        Ok(Measured::from([(
-            "stopped_ms".into(),
-            signalled(cluster, node, Signal::Stop)?,
-        )]))
+impl Fault for Pause {
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
-    async fn heal(cluster: &Cluster, node: i32) -> Result<Measured, NotTaken> {
-        Ok(Measured::from([(
-            "going_on_ms".into(),
-            signalled(cluster, node, Signal::Continue)?,
-        )]))
+    fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(signalled(field.cluster, &order.nodes, Signal::Stop, "stopped_ms"))
+    }
+
+    fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(signalled(
+            field.cluster,
+            &order.nodes,
+            Signal::Continue,
+            "going_on_ms",
+        ))
     }
 }
 
-/// Sends a signal; gives the milliseconds until the node's init had seen that it took (a second at most, or an error).
-fn signalled(cluster: &Cluster, node: i32, signal: Signal) -> Result<f64, NotTaken> {
+/// Sends a signal; measures until the nodes' inits had seen that it took (a second each at most, or an error).
+async fn signalled(
+    cluster: &Cluster,
+    nodes: &[i32],
+    signal: Signal,
+    quantity: &str,
+) -> Result<Measured, NotTaken> {
     let began = Instant::now();
-    cluster.signal(node, signal)?;
-    Ok(began.elapsed().as_secs_f64() * 1e3)
+    for node in nodes {
+        cluster.signal(*node, signal)?;
+    }
+    Ok(Measured::from([(
+        quantity.into(),
+        began.elapsed().as_secs_f64() * 1e3,
+    )]))
 }

@@ -1,6 +1,6 @@
 //! Waiting for a node to answer after a start: it accepts a connection.
 
-use crate::NotTaken;
+use crate::{Measured, NotTaken};
 use clusters::Cluster;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
@@ -14,7 +14,7 @@ const ATTEMPT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Waits until the node accepts a connection; gives the milliseconds that took.
-pub(crate) async fn accepts(cluster: &Cluster, node: i32) -> Result<f64, NotTaken> {
+async fn accepts(cluster: &Cluster, node: i32) -> Result<f64, NotTaken> {
     let address = cluster.node(node)?.address;
     let began = Instant::now();
     while began.elapsed() < LIMIT {
@@ -27,4 +27,16 @@ pub(crate) async fn accepts(cluster: &Cluster, node: i32) -> Result<f64, NotTake
         "node {node} was started and accepted no connection at {address} within {LIMIT:?}; its log ends: {}",
         cluster.log_tail(node)
     )))
+}
+
+/// Starts nodes, and waits until each accepts a connection; measures the slowest.
+pub(crate) async fn started(cluster: &Cluster, nodes: &[i32]) -> Result<Measured, NotTaken> {
+    for node in nodes {
+        cluster.start(*node)?;
+    }
+    let mut slowest = 0.0_f64;
+    for node in nodes {
+        slowest = slowest.max(accepts(cluster, *node).await?);
+    }
+    Ok(Measured::from([("accepts_ms".into(), slowest)]))
 }

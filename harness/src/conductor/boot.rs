@@ -73,8 +73,8 @@ pub struct Booted {
     pub names: Names,
     /// Which nodes' ends are expected.
     pub expected: Expected,
-    /// Faults that are in: (name, node) to its number.
-    pub faults: BTreeMap<(crate::scenario::FaultName, i32), u64>,
+    /// Faults that are in, by their numbers.
+    pub faults: BTreeMap<u64, (&'static dyn nemesis::Fault, nemesis::Order)>,
     /// The next fault's number.
     pub next_fault: u64,
     observer: Option<Observer>,

@@ -2,12 +2,8 @@
 
 use super::boot::{Booted, record};
 use crate::error::Error;
-use crate::scenario::FaultName;
 use history::{Body, DiskLoss, Fault, FaultAction, Kind, NodeEvent, NodeProcess, Process};
-use nemesis::crash::Crash;
-use nemesis::cut_network::CutNetwork;
-use nemesis::power_cut::PowerCut;
-use nemesis::{Fault as _, Measured, NotTaken};
+use nemesis::{Field, Measured, NotTaken, Order, Params, Program};
 use std::collections::BTreeMap;
 
 impl Booted {
@@ -15,43 +11,64 @@ impl Booted {
     ///
     /// # Errors
     /// 70, where it did not take: a fault that was only asked for proves nothing.
-    pub async fn inject(&mut self, name: FaultName, node: i32, asked: &str) -> Result<Measured, Error> {
-        let id = self.next_fault;
-        self.next_fault += 1;
-        let fault = fault(id, name, FaultAction::Inject, node, asked);
-        self.nemesis(Kind::Invoke, &fault)?;
-        self.expected.set(node, name != FaultName::CutNetwork);
-        let done = match name {
-            FaultName::CutNetwork => CutNetwork::inject(&self.cluster, node, id).await,
-            FaultName::PowerCut => PowerCut::inject(&self.cluster, node, id).await,
-            FaultName::Crash => Crash::inject(&self.cluster, node, id).await,
+    pub async fn inject(&mut self, name: &str, node: i32, asked: &str) -> Result<Measured, Error> {
+        let nemesis = known(name)?;
+        let about = nemesis.about();
+        let order = Order {
+            id: self.next_fault,
+            nodes: vec![node],
+            params: Params::check(about.params, &BTreeMap::new())
+                .map_err(|why| Error::usage(format!("putting in {name}"), why, "say it in the act"))?,
+            seed: self.next_fault,
         };
+        self.next_fault += 1;
+        let fault = fault(&order, name, FaultAction::Inject, asked);
+        self.nemesis(Kind::Invoke, &fault)?;
+        self.expected.set(node, about.program != Program::GoesOn);
+        let cluster = &self.cluster;
+        let done = nemesis.inject(Field { cluster }, &order).await;
         let measured = self.measured(done, &fault)?;
-        if name == FaultName::PowerCut {
-            self.lost(node, id, &measured)?;
+        if about.program == Program::LosesPower {
+            self.lost(node, order.id, &measured)?;
         }
-        self.faults.insert((name, node), id);
+        self.faults.insert(order.id, (nemesis, order));
         Ok(measured)
     }
 
     /// Takes a fault out.
     ///
     /// # Errors
-    /// 70, where it did not heal.
-    pub async fn heal(&mut self, name: FaultName, node: i32, asked: &str) -> Result<Measured, Error> {
-        let id = self.faults.remove(&(name, node)).unwrap_or_default();
-        let fault = fault(id, name, FaultAction::Heal, node, asked);
-        self.nemesis(Kind::Invoke, &fault)?;
-        let done = match name {
-            FaultName::CutNetwork => CutNetwork::heal(&self.cluster, node).await,
-            FaultName::PowerCut => PowerCut::heal(&self.cluster, node).await,
-            FaultName::Crash => Crash::heal(&self.cluster, node).await,
+    /// 70, where it did not heal, or is not in.
+    pub async fn heal(&mut self, name: &str, node: i32, asked: &str) -> Result<Measured, Error> {
+        let is_meant = |(nemesis, order): &(&dyn nemesis::Fault, Order)| {
+            nemesis.about().name == name && order.nodes.contains(&node)
         };
+        let id = self.faults.iter().find(|(_, fault)| is_meant(fault));
+        let Some(id) = id.map(|(id, _)| *id) else {
+            return Err(Error::internal(
+                format!("healing {name} on node {node}"),
+                "it is not in",
+                "put it in before, in the scenario",
+            ));
+        };
+        self.heal_one(id, asked).await
+    }
+
+    async fn heal_one(&mut self, id: u64, asked: &str) -> Result<Measured, Error> {
+        let Some((nemesis, order)) = self.faults.remove(&id) else {
+            return Ok(Measured::new());
+        };
+        let fault = fault(&order, nemesis.about().name, FaultAction::Heal, asked);
+        self.nemesis(Kind::Invoke, &fault)?;
+        let cluster = &self.cluster;
+        let done = nemesis.heal(Field { cluster }, &order).await;
         let measured = self.measured(done, &fault)?;
-        if name != FaultName::CutNetwork {
-            self.started(node)?;
+        for node in &order.nodes {
+            if nemesis.about().program != Program::GoesOn {
+                self.started(*node)?;
+            }
+            self.expected.set(*node, false);
         }
-        self.expected.set(node, false);
         Ok(measured)
     }
 
@@ -60,8 +77,8 @@ impl Booted {
     /// # Errors
     /// 70, where one did not heal.
     pub async fn heal_all(&mut self) -> Result<(), Error> {
-        while let Some((name, node)) = self.faults.keys().next().copied() {
-            self.heal(name, node, "all that is left").await?;
+        while let Some(id) = self.faults.keys().next().copied() {
+            self.heal_one(id, "all that is left").await?;
         }
         Ok(())
     }
@@ -150,13 +167,23 @@ impl Booted {
     }
 }
 
-fn fault(id: u64, name: FaultName, action: FaultAction, node: i32, asked: &str) -> Fault {
+fn known(name: &str) -> Result<&'static dyn nemesis::Fault, Error> {
+    nemesis::find(name).ok_or_else(|| {
+        Error::usage(
+            format!("finding the fault {name:?}"),
+            "there is none of that name",
+            "`ackall explain` lists them",
+        )
+    })
+}
+
+fn fault(order: &Order, name: &str, action: FaultAction, asked: &str) -> Fault {
     Fault {
-        id,
-        name: name.text().into(),
+        id: order.id,
+        name: name.into(),
         action,
         asked: asked.into(),
-        nodes: vec![node],
+        nodes: order.nodes.clone(),
         measured: BTreeMap::new(),
         error: None,
     }

@@ -80,12 +80,12 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
         if let Some(name) = &act.named {
             booted.names.give(name, node);
         }
-        if let Some(fault) = act.fault {
+        if let Some(fault) = &act.fault {
             booted.inject(fault, node, &act.target).await?;
-            said.push(format!("{} on broker {node}", fault.text()));
-        } else if let Some(fault) = act.heal {
+            said.push(format!("{fault} on broker {node}"));
+        } else if let Some(fault) = &act.heal {
             booted.heal(fault, node, &act.target).await?;
-            said.push(format!("{} of broker {node} healed", fault.text()));
+            said.push(format!("{fault} of broker {node} healed"));
         }
     }
     let acted = booted.counters.borrow().acked;

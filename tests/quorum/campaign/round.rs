@@ -11,7 +11,8 @@ use nemesis::crash::Crash;
 use nemesis::cut_network::CutNetwork;
 use nemesis::pause::Pause;
 use nemesis::power_cut::PowerCut;
-use nemesis::{Fault, Measured, NotTaken};
+use nemesis::{Fault, Field, Measured, NotTaken, Order, Params};
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -160,32 +161,58 @@ async fn inject(stage: &Stage, kind: Kind, victims: &[i32], fault: u64) -> Resul
     match kind {
         Kind::LeaderKilled | Kind::MajorityLost => {
             stage.expect(victims, true);
-            each_inject::<Crash>(stage, victims, fault).await
+            each_inject(&Crash, stage, victims, fault).await
         }
-        Kind::LeaderPaused => each_inject::<Pause>(stage, victims, fault).await,
+        Kind::LeaderPaused => each_inject(&Pause, stage, victims, fault).await,
         Kind::LeaderIsolated | Kind::MajorityIsolated => {
-            each_inject::<CutNetwork>(stage, victims, fault).await
+            each_inject(&CutNetwork, stage, victims, fault).await
         }
         Kind::AllPowerCut => cut_all_power(stage, fault),
     }
 }
 
-async fn each_inject<F: Fault>(stage: &Stage, victims: &[i32], fault: u64) -> Result<Vec<Measured>, Stop> {
+async fn each_inject(
+    fault: &'static dyn Fault,
+    stage: &Stage,
+    victims: &[i32],
+    id: u64,
+) -> Result<Vec<Measured>, Stop> {
     let mut tasks = JoinSet::new();
     for victim in victims.iter().copied() {
         let cluster = stage.cluster.clone();
-        tasks.spawn(async move { F::inject(&cluster, victim, fault).await });
+        tasks.spawn(async move {
+            let order = order(fault, victim, id)?;
+            fault.inject(Field { cluster: &cluster }, &order).await
+        });
     }
     join(tasks).await
 }
 
-async fn each_heal<F: Fault>(cluster: &Arc<Cluster>, victims: &[i32]) -> Result<Vec<Measured>, Stop> {
+async fn each_heal(
+    fault: &'static dyn Fault,
+    cluster: &Arc<Cluster>,
+    victims: &[i32],
+) -> Result<Vec<Measured>, Stop> {
     let mut tasks = JoinSet::new();
     for victim in victims.iter().copied() {
         let cluster = cluster.clone();
-        tasks.spawn(async move { F::heal(&cluster, victim).await });
+        tasks.spawn(async move {
+            let order = order(fault, victim, 0)?;
+            fault.heal(Field { cluster: &cluster }, &order).await
+        });
     }
     join(tasks).await
+}
+
+/// A fault of one node, with nothing said but that.
+fn order(fault: &dyn Fault, node: i32, id: u64) -> Result<Order, NotTaken> {
+    let params = Params::check(fault.about().params, &BTreeMap::new());
+    Ok(Order {
+        id,
+        nodes: vec![node],
+        params: params.map_err(|why| NotTaken::NotSeen(why.to_string()))?,
+        seed: id,
+    })
 }
 
 async fn join(mut tasks: JoinSet<Result<Measured, NotTaken>>) -> Result<Vec<Measured>, Stop> {
@@ -233,10 +260,10 @@ fn cut_all_power(stage: &Stage, fault: u64) -> Result<Vec<Measured>, Stop> {
 async fn heal(stage: &Stage, kind: Kind, victims: &[i32]) -> Result<Vec<Measured>, Stop> {
     let cluster = &stage.cluster;
     match kind {
-        Kind::LeaderKilled | Kind::MajorityLost => each_heal::<Crash>(cluster, victims).await,
-        Kind::LeaderPaused => each_heal::<Pause>(cluster, victims).await,
-        Kind::LeaderIsolated | Kind::MajorityIsolated => each_heal::<CutNetwork>(cluster, victims).await,
-        Kind::AllPowerCut => each_heal::<PowerCut>(cluster, &all_nodes(cluster)).await,
+        Kind::LeaderKilled | Kind::MajorityLost => each_heal(&Crash, cluster, victims).await,
+        Kind::LeaderPaused => each_heal(&Pause, cluster, victims).await,
+        Kind::LeaderIsolated | Kind::MajorityIsolated => each_heal(&CutNetwork, cluster, victims).await,
+        Kind::AllPowerCut => each_heal(&PowerCut, cluster, &all_nodes(cluster)).await,
     }
 }
 
