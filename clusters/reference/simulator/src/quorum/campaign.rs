@@ -3,6 +3,7 @@
 use raft::{Bug, Timeouts};
 
 use super::schedule::{Decision, Schedule, Script};
+use super::settings::MILLISECOND;
 use super::trace::Trace;
 use super::{Counts, FaultKind, Ledger, Settings, Violation, World};
 
@@ -98,6 +99,7 @@ pub fn settings_for(seed: u64, bug: Option<Bug>) -> Settings {
             observers: 0,
             timeouts: hasty(settings.timeouts),
             fetch_max: 1,
+            chaos: 20 * MILLISECOND,
             ..fixed(settings)
         },
         // What was not synced is lost with the power only.

@@ -273,8 +273,7 @@ impl Checks {
         durable: QuorumState,
     ) -> Result<(), Violation> {
         self.vote_stands(voter, epoch, candidate)?;
-        let on_disk =
-            durable.epoch > epoch || (durable.epoch == epoch && durable.voted == Some(candidate));
+        let on_disk = durable.epoch > epoch || (durable.epoch == epoch && durable.voted == Some(candidate));
         if on_disk || self.named_only {
             Ok(())
         } else {
@@ -373,7 +372,8 @@ impl Checks {
 
     /// What has just become known to be committed is in the logs of later leaders, too.
     fn later_leaders_have(&self, node: usize, epoch: Epoch, known_before: usize) -> Result<(), Violation> {
-        let (Some(committed), Some(last)) = (self.committed.last(), self.committed.len().checked_sub(1)) else {
+        let (Some(committed), Some(last)) = (self.committed.last(), self.committed.len().checked_sub(1))
+        else {
             return Ok(());
         };
         if self.committed.len() == known_before {

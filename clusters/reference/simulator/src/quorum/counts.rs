@@ -88,7 +88,10 @@ impl Counts {
     /// What of that it did not have.
     pub fn missing(&self) -> Vec<&'static str> {
         let required = self.required().into_iter();
-        required.filter(|(_, count)| *count == 0).map(|(name, _)| name).collect()
+        required
+            .filter(|(_, count)| *count == 0)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 

@@ -11,6 +11,8 @@
 //! * [`Violation::ReturnDisturbs`]: a node that was cut off until it had missed its leader many times
 //!   over, and has an old log, comes back: a healthy quorum keeps its leader and its epoch (KIP-996).
 
+use std::time::Duration;
+
 use raft::{Epoch, Nanos, NodeId, Raft, Role};
 
 use super::schedule::DecisionId;
@@ -27,6 +29,10 @@ pub const NO_LEADER_ROUNDS: u64 = 10;
 
 /// After a change of the network, what was under way has arrived: some times the slowest delivery.
 const DRAIN: Nanos = 50 * MILLISECOND;
+
+/// Liveness is promised where time-outs are long against what a disk and a message may take in good
+/// times (40 ms and 5 ms here, there and back): with shorter ones there is no healthy quorum to speak of.
+const LEAST_FETCH_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// How many fetch and election time-outs a node is cut off for: several elections in vain.
 const ISOLATION_ROUNDS: u64 = 4;
@@ -82,10 +88,13 @@ impl<A: Application> World<A> {
     fn phase(&mut self, number: u64) -> Result<(), Violation> {
         let mut chance = self.chances(DecisionId::Phase(number));
         self.settle_changes()?;
-        match chance.index(5) {
+        let healthy = self.settings.timeouts.fetch_timeout >= LEAST_FETCH_TIMEOUT;
+        match chance.index(8) {
             0 => return Ok(()),
-            1 | 2 => self.part_all_but_a_majority(number, &mut chance)?,
-            _ => self.cut_off_and_return(number, &mut chance)?,
+            1 | 2 => self.change_chairs(number, &mut chance)?,
+            3..=5 if healthy => self.part_all_but_a_majority(number, &mut chance)?,
+            _ if healthy => self.cut_off_and_return(number, &mut chance)?,
+            _ => self.change_chairs(number, &mut chance)?,
         }
         self.calm_down()
     }
@@ -113,6 +122,44 @@ impl<A: Application> World<A> {
         let timeouts = &self.settings.timeouts;
         let round = timeouts.fetch_timeout + timeouts.election_timeout;
         u64::try_from(round.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Leaders are left with a follower or none, and lose power, one after another: what they wrote is
+    /// on few, of several epochs, and comes back with them (the Raft paper's figure 8).
+    fn change_chairs(&mut self, number: u64, chance: &mut Random) -> Result<(), Violation> {
+        let id = DecisionId::Phase(number);
+        let rounds = chance.between(4, 16);
+        let what = || format!("{rounds} leaders, one after another, are left with few");
+        if self.nodes.len() < 3 || !self.schedule.permits(self.now, id, what) {
+            return Ok(());
+        }
+        self.counts.phases += 1;
+        for _ in 0..rounds {
+            if let Some(leader) = self.newest_leader() {
+                let kept = chance.index(self.nodes.len());
+                let inside = |at: usize| at == leader || at == kept;
+                for (one, other) in self.links() {
+                    if inside(one) != inside(other) {
+                        self.network.block(one, other);
+                    }
+                }
+                self.run_for(chance.between(2, 60) * MILLISECOND)?;
+                if chance.per_mille(700) {
+                    self.crash(leader, chance);
+                }
+            }
+            self.network.heal();
+            self.run_for(chance.below(2 * self.round()))?;
+        }
+        Ok(())
+    }
+
+    /// All links, in both directions.
+    fn links(&self) -> Vec<(usize, usize)> {
+        let nodes = self.nodes.len();
+        (0..nodes)
+            .flat_map(|one| (0..nodes).map(move |other| (one, other)))
+            .collect()
     }
 
     fn part_all_but_a_majority(&mut self, number: u64, chance: &mut Random) -> Result<(), Violation> {
@@ -146,7 +193,11 @@ impl<A: Application> World<A> {
     fn choose_majority(&self, leader: usize, chance: &mut Random) -> Option<Vec<usize>> {
         let raft = self.nodes[leader].raft.as_ref()?;
         let size = raft.voter_set().majority();
-        let mut places: Vec<_> = raft.voter_set().keys().filter_map(|key| self.place(key.id)).collect();
+        let mut places: Vec<_> = raft
+            .voter_set()
+            .keys()
+            .filter_map(|key| self.place(key.id))
+            .collect();
         shuffle(&mut places, chance);
         if chance.per_mille(700) {
             places.sort_by_key(|place| *place == leader);
@@ -172,7 +223,9 @@ impl<A: Application> World<A> {
     fn choose_cuts(&self, majority: &[usize], chance: &mut Random) -> Vec<(usize, usize)> {
         let bridged = chance.per_mille(600);
         let mut cuts = Vec::new();
-        let outside: Vec<_> = (0..self.nodes.len()).filter(|at| !majority.contains(at)).collect();
+        let outside: Vec<_> = (0..self.nodes.len())
+            .filter(|at| !majority.contains(at))
+            .collect();
         for at in &outside {
             let bridge = majority[chance.index(majority.len())];
             for other in majority {
@@ -241,7 +294,11 @@ impl<A: Application> World<A> {
     /// A voter without which there is still a majority.
     fn choose_absentee(&self, leader: usize, chance: &mut Random) -> Option<usize> {
         let raft = self.nodes[leader].raft.as_ref()?;
-        let mut places: Vec<_> = raft.voter_set().keys().filter_map(|key| self.place(key.id)).collect();
+        let mut places: Vec<_> = raft
+            .voter_set()
+            .keys()
+            .filter_map(|key| self.place(key.id))
+            .collect();
         shuffle(&mut places, chance);
         let away = places.pop()?;
         self.is_majority(&places).then_some(away)
@@ -271,14 +328,23 @@ impl<A: Application> World<A> {
     fn disturbed(&self, epoch: Epoch, leader: usize) -> bool {
         let standing = |at: usize| self.nodes[at].raft.as_ref().map(Raft::standing);
         let leads = standing(leader).is_some_and(|it| it.role == Role::Leader && it.epoch == epoch);
-        !leads || (0..self.nodes.len()).filter_map(standing).any(|it| it.epoch > epoch)
+        !leads
+            || (0..self.nodes.len())
+                .filter_map(standing)
+                .any(|it| it.epoch > epoch)
     }
 
     /// The epoch and the leader that all who are up agree on, and who acts as such; one node may
     /// think otherwise.
     fn healthy(&self, except: Option<usize>) -> Option<(Epoch, usize)> {
-        let others = self.nodes.iter().enumerate().filter(|(at, _)| Some(*at) != except);
-        let mut standings = others.filter_map(|(_, node)| node.raft.as_ref()).map(Raft::standing);
+        let others = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| Some(*at) != except);
+        let mut standings = others
+            .filter_map(|(_, node)| node.raft.as_ref())
+            .map(Raft::standing);
         let first = standings.next()?;
         let leader = first.leader?;
         let place = self.place(leader)?;
@@ -340,5 +406,93 @@ impl<A: Application> World<A> {
 fn shuffle(places: &mut [usize], chance: &mut Random) {
     for at in (1..places.len()).rev() {
         places.swap(at, chance.index(at + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quorum::{FaultKind, Ledger, Settings};
+
+    /// Three voters in good times, one of whom leads.
+    fn healthy() -> (World<Ledger>, Epoch, usize) {
+        let settings = Settings {
+            voters: 3,
+            observers: 0,
+            dynamic: false,
+            without: vec![FaultKind::Drift],
+            ..Settings::for_seed(0)
+        };
+        let mut world = World::new(0, settings.clone(), Ledger::new(&settings)).unwrap();
+        world.calm_down().unwrap();
+        let (epoch, leader) = world.healthy(None).unwrap();
+        (world, epoch, leader)
+    }
+
+    fn rule(result: Result<(), Violation>) -> Option<&'static str> {
+        result.err().map(|violation| violation.rule())
+    }
+
+    #[test]
+    fn a_return_that_changes_nothing_disturbs_nobody() {
+        let (mut world, epoch, leader) = healthy();
+        assert!(!world.disturbed(epoch, leader));
+        let away = (leader + 1) % 3;
+        assert_eq!(rule(world.return_of(away)), None);
+    }
+
+    #[test]
+    fn a_leader_that_is_gone_or_an_epoch_that_is_newer_is_a_disturbance() {
+        let (mut world, epoch, leader) = healthy();
+        assert!(world.disturbed(epoch - 1, leader));
+        assert!(world.disturbed(epoch, (leader + 1) % 3));
+        world.nodes[leader].raft = None;
+        assert!(world.disturbed(epoch, leader));
+    }
+
+    #[test]
+    fn a_majority_commits_and_one_that_is_cut_apart_does_not() {
+        let (mut world, _, leader) = healthy();
+        let majority = [leader, (leader + 1) % 3];
+        assert_eq!(rule(world.somebody_commits(&majority)), None);
+        for (one, other) in world.links() {
+            world.network.block(one, other);
+        }
+        world.run_for(DRAIN).unwrap();
+        assert_eq!(rule(world.somebody_commits(&majority)), Some("NoLeader"));
+    }
+
+    #[test]
+    fn only_those_who_are_up_make_a_majority() {
+        let (mut world, _, _) = healthy();
+        assert!(world.is_majority(&[0, 1]));
+        assert!(!world.is_majority(&[2]));
+        world.nodes[1].raft = None;
+        assert!(!world.is_majority(&[0, 1]));
+    }
+
+    #[test]
+    fn what_is_stuck_is_told_by_what_the_nodes_do() {
+        let (mut world, _, leader) = healthy();
+        assert_eq!(world.stuck().rule(), "Stuck");
+        world.nodes[leader].raft = None;
+        assert_eq!(world.stuck().rule(), "NoLeader");
+        for (one, other) in world.links() {
+            world.network.block(one, other);
+        }
+        let mut rules = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            world.run_for(5 * MILLISECOND).unwrap();
+            rules.insert(world.stuck().rule());
+        }
+        assert!(rules.contains("StuckProspective"), "{rules:?}");
+    }
+
+    #[test]
+    fn a_machine_that_is_not_woken_in_time_and_still_wants_to_be_is_a_busy_loop() {
+        let (mut world, ..) = healthy();
+        assert_eq!(rule(world.wake_later(0)), None);
+        world.now += 60_000 * MILLISECOND;
+        assert_eq!(rule(world.wake_later(0)), Some("BusyLoop"));
     }
 }

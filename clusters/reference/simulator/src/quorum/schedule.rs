@@ -151,7 +151,9 @@ impl fmt::Display for Script {
             writeln!(f, "bug {bug}")?;
         }
         writeln!(f, "min-events {}", self.min_events)?;
-        self.decisions.iter().try_for_each(|decision| writeln!(f, "{decision}"))
+        self.decisions
+            .iter()
+            .try_for_each(|decision| writeln!(f, "{decision}"))
     }
 }
 
@@ -234,7 +236,15 @@ mod tests {
         for id in IDS {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
-        for wrong in ["", "fault", "fault-", "fault-x", "fault-1-2", "within-3", "crash-1"] {
+        for wrong in [
+            "",
+            "fault",
+            "fault-",
+            "fault-x",
+            "fault-1-2",
+            "within-3",
+            "crash-1",
+        ] {
             assert!(wrong.parse::<DecisionId>().is_err(), "{wrong}");
         }
     }

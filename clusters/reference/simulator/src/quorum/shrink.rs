@@ -119,7 +119,9 @@ mod tests {
 
     #[test]
     fn what_cannot_shrink_stays() {
-        let found = minimal(vec![1, 2, 3], |items: &[u32]| (items.len() == 3).then(|| items.to_vec()));
+        let found = minimal(vec![1, 2, 3], |items: &[u32]| {
+            (items.len() == 3).then(|| items.to_vec())
+        });
         assert_eq!(found, [1, 2, 3]);
     }
 }

@@ -56,7 +56,8 @@ impl Trace {
             self.lines.pop_front();
         }
         let (whole, part) = (at / MILLISECOND, at % MILLISECOND / 1000);
-        self.lines.push_back(format!("{whole:>6}.{part:03} ms  node {node}  {words}"));
+        self.lines
+            .push_back(format!("{whole:>6}.{part:03} ms  node {node}  {words}"));
     }
 
     /// Stands for all that happened: the same for the same run, and for hardly any other.
@@ -72,7 +73,9 @@ impl Trace {
 
 /// A standing as a number.
 pub(super) fn standing_number(standing: Standing) -> u64 {
-    let leader = standing.leader.map_or(0xff, |leader| u64::from(leader.0.unsigned_abs()));
+    let leader = standing
+        .leader
+        .map_or(0xff, |leader| u64::from(leader.0.unsigned_abs()));
     (u64::from(standing.epoch.unsigned_abs()) << 16) | ((standing.role as u64) << 8) | (leader & 0xff)
 }
 
@@ -80,8 +83,11 @@ pub(super) fn standing_number(standing: Standing) -> u64 {
 pub(super) fn plain(value: &dyn fmt::Debug) -> String {
     let text = format!("{value:?}");
     let text = text.replace("NodeId(", "(").replace("Some(", "(");
-    let text = text.replace("directory: None", "").replace(", directory: (DirectoryId(", " dir((");
-    text.replace("ReplicaKey { id: (", "key((").replace("Voter { key: ", "{")
+    let text = text
+        .replace("directory: None", "")
+        .replace(", directory: (DirectoryId(", " dir((");
+    text.replace("ReplicaKey { id: (", "key((")
+        .replace("Voter { key: ", "{")
 }
 
 #[cfg(test)]

@@ -35,9 +35,7 @@ impl LogView for Cut {
     }
 
     fn chain(&self, at: Offset) -> Option<u64> {
-        (at >= self.start() - 1)
-            .then(|| self.log.chain(at))
-            .flatten()
+        (at >= self.start() - 1).then(|| self.log.chain(at)).flatten()
     }
 
     fn ends_batch(&self, at: Offset) -> bool {
@@ -137,9 +135,7 @@ fn a_leader_elected_before_an_older_epochs_commit_must_have_it() {
 #[test]
 fn a_snapshot_holds_what_it_covers() {
     let mut checks = Checks::default();
-    checks
-        .commit(0, 2, &log(&[1, 1, 2]), (0, 3))
-        .unwrap();
+    checks.commit(0, 2, &log(&[1, 1, 2]), (0, 3)).unwrap();
     assert_eq!(rule(checks.elected(1, 3, &cut(3, &[1, 1, 2]))), None);
     let other = checks.elected(1, 4, &cut(3, &[1, 2, 2]));
     assert_eq!(rule(other), Some("LeaderCompleteness"));
@@ -246,7 +242,10 @@ fn a_commit_is_on_most_disks() {
     checks.commit(0, 1, &all, (0, 2)).unwrap();
     let on = |disks: [Option<&Log<u64>>; 3]| rule(checks.durable(0, 2, disks.into_iter()));
     assert_eq!(on([Some(&all), Some(&all), Some(&short)]), None);
-    assert_eq!(on([Some(&all), Some(&short), Some(&short)]), Some("CommitNotDurable"));
+    assert_eq!(
+        on([Some(&all), Some(&short), Some(&short)]),
+        Some("CommitNotDurable")
+    );
     assert_eq!(on([Some(&all), None, Some(&short)]), None);
     assert_eq!(on([None, Some(&short), Some(&short)]), Some("CommitNotDurable"));
 }
