@@ -1,5 +1,7 @@
 //! A node as a process: its folder checked, its signals heard, its role played.
 
+use std::fs::{File, TryLockError};
+
 use storage::meta_properties::{self, MetaProperties};
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
@@ -79,6 +81,7 @@ pub fn start(config: Config) -> Result<(), Failure> {
 /// When it cannot start, or its disk refuses.
 pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Failure> {
     let home = Home::read(&config)?;
+    let _lock = lock(&config)?;
     info!(
         "node {} of cluster {} starts as {:?}",
         config.node_id, home.cluster_id, config.role
@@ -89,6 +92,32 @@ pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Fail
     match config.role {
         Role::Controller => controller_node::run(config, home, stop).await,
         Role::Broker => broker::run(config, home, stop).await,
+    }
+}
+
+/// Takes the folder for this process alone, until what is returned is dropped or the process ends, however.
+/// The folder itself is what is locked, so that nothing is written.
+fn lock(config: &Config) -> Result<File, Failure> {
+    let failed = |why: String, next: &str| {
+        let folder = config.log_dir.display();
+        Failure::other(
+            format!("Cannot start node {} in {folder}.", config.node_id),
+            why,
+            next,
+        )
+    };
+    let folder =
+        File::open(&config.log_dir).map_err(|error| failed(error.to_string(), "Correct log.dirs."))?;
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => Err(failed(
+            "Another process runs in this folder.".into(),
+            "Stop that one first, or name another folder in log.dirs.",
+        )),
+        Err(TryLockError::Error(error)) => Err(failed(
+            format!("The folder cannot be locked: {error}."),
+            "Use a file system that has locks.",
+        )),
     }
 }
 

@@ -81,10 +81,9 @@ fn every_line_of_the_machine_that_names_a_bug_asks_whether_it_is_on() {
         asked += code.matches(".has(Bug::").count();
     }
     assert!(asked >= raft::Bug::ALL.len(), "{asked} questions");
-    for folder in ["src", "simulator/src"] {
-        for (path, code) in sources(folder) {
-            assert_eq!(unasked(&code), [] as [&str; 0], "{}", path.display());
-        }
+    // The simulator chooses circumstances by the bug that it was asked for; the node knows none by name.
+    for (path, code) in sources("src") {
+        assert_eq!(unasked(&code), [] as [&str; 0], "{}", path.display());
     }
 }
 

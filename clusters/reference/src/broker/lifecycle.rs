@@ -51,6 +51,7 @@ pub struct Registration {
     /// When to stop at the latest, once it has been told to.
     stop_at: Option<u64>,
     may_stop: bool,
+    told_of_twin: bool,
 }
 
 impl Registration {
@@ -65,6 +66,7 @@ impl Registration {
             fenced: true,
             stop_at: None,
             may_stop: false,
+            told_of_twin: false,
         }
     }
 
@@ -204,8 +206,17 @@ impl Broker {
                     partition.replica.set_broker_epoch(epoch);
                 }
             }
-            // The last life's session still runs, or the controller changes.
-            Some(ResponseError::DuplicateBrokerRegistration | ResponseError::NotController) => {}
+            // The controller changes.
+            Some(ResponseError::NotController) => {}
+            // Asked again all the same: it may be this broker's last life, whose session still runs.
+            Some(ResponseError::DuplicateBrokerRegistration) => {
+                if !std::mem::replace(&mut self.registration.told_of_twin, true) {
+                    warning!(
+                        "registration refused: a broker with node.id {} is there already; if it is not this one's last life, stop one of the two",
+                        self.config.node_id
+                    );
+                }
+            }
             Some(error) => warning!("registration refused: {error:?}"),
         }
     }

@@ -4,8 +4,10 @@ use raft::{Action, Body, CallId, Event, Fetched, NodeId};
 use storage::quorum_state::{self, Version, VotedKey};
 use storage::{BatchBuilder, StorageError};
 
+use super::company::Stranger;
+use super::exchange::Outcome;
 use super::{Fatal, Quorum, control, wire};
-use crate::diary::info;
+use crate::diary::{info, warning};
 
 /// What the machine is executing for.
 pub enum Context<'a> {
@@ -54,12 +56,49 @@ impl Quorum {
         Ok(())
     }
 
+    /// Hands to the machine what came of a request.
+    pub(super) fn take_outcome(&mut self, from: NodeId, call: CallId, outcome: Outcome) -> Result<(), Fatal> {
+        match outcome {
+            Outcome::Heard(heard) => {
+                self.company.met_own();
+                return self.take_heard(from, call, heard);
+            }
+            Outcome::Failed => {}
+            Outcome::OtherCluster => self.met_stranger(from)?,
+            Outcome::Twin if self.company.met_twin() => warning!(
+                "the leader refuses this node: another folder has its node.id {} and is heard; stop one of the two",
+                self.own.node_id
+            ),
+            Outcome::Twin => {}
+        }
+        self.handle(Event::CallFailed { to: from, call })
+    }
+
+    fn met_stranger(&mut self, from: NodeId) -> Result<(), Fatal> {
+        let voters = self.raft.voter_set().len();
+        let asked = if voters > 0 {
+            voters
+        } else {
+            self.addresses.bootstrap().len()
+        };
+        let address = self.addresses.address(from);
+        let at = address.map_or_else(|| "an unknown address".into(), |address| address.to_string());
+        match self.company.met_stranger(from, asked) {
+            Stranger::Known => Ok(()),
+            Stranger::New => {
+                warning!("the controller at {at} is not of cluster {}", self.own.cluster_id);
+                Ok(())
+            }
+            Stranger::ThisNode => Err(Fatal::Quorum(format!(
+                "this folder is formatted for cluster {}, and the controllers, the one at {at} among them, are of another",
+                self.own.cluster_id
+            ))),
+        }
+    }
+
     /// Hands an answer of a peer to the machine. Where nodes are is learnt first: the machine may want to
     /// talk to them at once.
-    pub(super) fn take_heard(&mut self, from: NodeId, call: CallId, heard: wire::Read) -> Result<(), Fatal> {
-        let Some(mut heard) = heard else {
-            return self.handle(Event::CallFailed { to: from, call });
-        };
+    fn take_heard(&mut self, from: NodeId, call: CallId, mut heard: wire::Heard) -> Result<(), Fatal> {
         for located in &heard.nodes {
             self.addresses.learn(located);
         }

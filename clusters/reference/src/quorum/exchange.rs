@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use kafka_protocol::ResponseError;
 use kafka_protocol::messages::ApiVersionsRequest;
 use kafka_protocol::protocol::StrBytes;
 use raft::{AddVoter, CallId, NodeId, ReplicaKey, Request};
@@ -21,18 +22,31 @@ impl Quorum {
         let key = voter.unwrap_or(ReplicaKey::of(to));
         let (own, broker_epoch) = (self.own.clone(), self.broker_epoch);
         tokio::spawn(async move {
-            let heard = match address {
+            let outcome = match address {
                 Some(address) => exchange(&peers, address, &own, broker_epoch, key, request).await,
-                None => None,
+                None => Outcome::Failed,
             };
             // The core is gone when the node stops.
             let _ = answers.send(Answer(Told::Peer {
                 from: to,
                 call,
-                heard,
+                outcome,
             }));
         });
     }
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An answer for the machine.
+    Heard(wire::Heard),
+    /// None, or one that says no more than that it failed.
+    Failed,
+    /// The peer is of another cluster.
+    OtherCluster,
+    /// The peer knows another folder with this node's id.
+    Twin,
 }
 
 impl Quorum {
@@ -79,39 +93,38 @@ async fn exchange(
     broker_epoch: i64,
     key: ReplicaKey,
     request: Request,
-) -> wire::Read {
+) -> Outcome {
+    /// An answer judged: its own error code, and what it says to the machine.
+    macro_rules! ask {
+        ($message:ident, $request:expr) => {
+            match peers.call(to, wire::$message::VERSION, &$request).await {
+                Ok(answer) => judge(answer.error_code, || wire::$message::read_answer(answer)),
+                Err(_) => Outcome::Failed,
+            }
+        };
+    }
     match request {
-        Request::Vote(ask) => {
-            let request = wire::vote::request(own, key, &ask);
-            let answer = peers.call(to, wire::vote::VERSION, &request).await;
-            wire::vote::read_answer(answer.ok()?)
-        }
-        Request::BeginQuorumEpoch(ask) => {
-            let request = wire::begin::request(own, key, ask);
-            let answer = peers.call(to, wire::begin::VERSION, &request).await;
-            wire::begin::read_answer(answer.ok()?)
-        }
-        Request::EndQuorumEpoch(ask) => {
-            let request = wire::end::request(own, &ask);
-            let answer = peers.call(to, wire::end::VERSION, &request).await;
-            wire::end::read_answer(answer.ok()?)
-        }
+        Request::Vote(ask) => ask!(vote, wire::vote::request(own, key, &ask)),
+        Request::BeginQuorumEpoch(ask) => ask!(begin, wire::begin::request(own, key, ask)),
+        Request::EndQuorumEpoch(ask) => ask!(end, wire::end::request(own, &ask)),
         Request::Fetch(ask) => {
             let request = wire::fetch::request(own, broker_epoch, &ask);
-            let answer = peers.call(to, wire::fetch::VERSION, &request).await;
-            wire::fetch::read_answer(answer.ok()?)
+            match peers.call(to, wire::fetch::VERSION, &request).await {
+                Ok(answer) if wire::fetch::knows_a_twin(&answer) => Outcome::Twin,
+                Ok(answer) => judge(answer.error_code, || wire::fetch::read_answer(answer)),
+                Err(_) => Outcome::Failed,
+            }
         }
-        Request::FetchSnapshot(ask) => {
-            let request = wire::fetch_snapshot::request(own, &ask);
-            let answer = peers.call(to, wire::fetch_snapshot::VERSION, &request).await;
-            wire::fetch_snapshot::read_answer(answer.ok()?)
-        }
-        Request::UpdateVoter(ask) => {
-            let request = wire::update_voter::request(own, &ask);
-            let answer = peers.call(to, wire::update_voter::VERSION, &request).await;
-            wire::update_voter::read_answer(answer.ok()?)
-        }
+        Request::FetchSnapshot(ask) => ask!(fetch_snapshot, wire::fetch_snapshot::request(own, &ask)),
+        Request::UpdateVoter(ask) => ask!(update_voter, wire::update_voter::request(own, &ask)),
         // Only clients ask for these.
-        Request::AddVoter(_) | Request::RemoveVoter(_) => None,
+        Request::AddVoter(_) | Request::RemoveVoter(_) => Outcome::Failed,
     }
+}
+
+fn judge(error: i16, read: impl FnOnce() -> wire::Read) -> Outcome {
+    if error == ResponseError::InconsistentClusterId.code() {
+        return Outcome::OtherCluster;
+    }
+    read().map_or(Outcome::Failed, Outcome::Heard)
 }

@@ -11,6 +11,7 @@
 
 mod acting;
 mod addresses;
+mod company;
 mod control;
 mod exchange;
 mod opening;
@@ -40,6 +41,7 @@ use crate::net::peers::Peers;
 use crate::net::server::Reply;
 use addresses::Addresses;
 pub use addresses::Located;
+use company::Company;
 use serving::Asked;
 pub use serving::NotOurs;
 use snapshots::Snapshots;
@@ -81,7 +83,7 @@ enum Told {
     Peer {
         from: NodeId,
         call: CallId,
-        heard: wire::Read,
+        outcome: exchange::Outcome,
     },
     /// Somebody who is to vote was asked what it supports.
     Vetted {
@@ -125,6 +127,9 @@ pub struct Quorum {
     state_path: PathBuf,
     own: Own,
     addresses: Addresses,
+    company: Company,
+    /// How long a folder counts as there after it was heard, in milliseconds.
+    folder_patience_ms: u64,
     peers: Peers,
     answers: mpsc::UnboundedSender<Answer>,
     clock: Clock,
@@ -186,6 +191,8 @@ impl Quorum {
             state_path: folder.join(quorum_state::FILE_NAME),
             own,
             addresses,
+            company: Company::default(),
+            folder_patience_ms: u64::try_from(config.fetch_timeout.as_millis()).unwrap_or(u64::MAX),
             peers,
             answers,
             clock,
@@ -299,7 +306,7 @@ impl Quorum {
     /// Takes what others did.
     pub fn take(&mut self, answer: Answer) -> Result<(), Fatal> {
         match answer.0 {
-            Told::Peer { from, call, heard } => self.take_heard(from, call, heard),
+            Told::Peer { from, call, outcome } => self.take_outcome(from, call, outcome),
             Told::Vetted {
                 ask,
                 reply,

@@ -6,8 +6,9 @@ use kafka_protocol::messages::{
     AddRaftVoterRequest, ApiKey, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest,
     FetchSnapshotRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest, VoteRequest,
 };
-use raft::{Body, Event, Fetched, FilledSlice, ReadRange, Refusal, RequestId, Response};
+use raft::{Body, Event, Fetched, FilledSlice, ReadRange, Refusal, ReplicaKey, RequestId, Response};
 use storage::{ReadLimit, StorageError};
+use uuid::Uuid;
 
 use super::addresses::Located;
 use super::{Fatal, Quorum, wire};
@@ -58,7 +59,10 @@ impl Quorum {
 
     fn vote(&mut self, incoming: Incoming) -> Served {
         let (request, reply) = incoming.decode::<VoteRequest>()?;
-        Ok(match wire::vote::read_request(&self.own, request) {
+        let folder = wire::vote::folder_of(&request);
+        let read = wire::vote::read_request(&self.own, request)
+            .and_then(|ask| self.not_a_twin(Some(ask.candidate), folder).map(|()| ask));
+        Ok(match read {
             Ok(ask) => self.ask(raft::Request::Vote(ask), Asked::Vote(reply)),
             Err(error) => {
                 let standing = self.as_response();
@@ -70,6 +74,25 @@ impl Quorum {
                 Ok(())
             }
         })
+    }
+
+    /// Refuses a replica whose id another folder has, see [`super::company`].
+    fn not_a_twin(&mut self, replica: Option<ReplicaKey>, folder: Uuid) -> Result<(), wire::Refused> {
+        let Some(replica) = replica else {
+            return Ok(());
+        };
+        let (now, patience) = (self.clock.ms(), self.folder_patience_ms);
+        if !self.company.is_twin(&self.own, replica.id, folder, now, patience) {
+            return Ok(());
+        }
+        if self.company.met_twin() {
+            let folder = storage::format_uuid(folder);
+            crate::diary::warning!(
+                "node {} is there twice: its folder {folder} is refused",
+                replica.id
+            );
+        }
+        Err(ResponseError::InvalidVoterKey)
     }
 
     fn begin_quorum_epoch(&mut self, incoming: Incoming) -> Served {
@@ -112,17 +135,16 @@ impl Quorum {
 
     fn fetch(&mut self, incoming: Incoming) -> Served {
         let (request, reply) = incoming.decode::<FetchRequest>()?;
-        Ok(
-            match wire::fetch::read_request(&self.own, request, reply.version()) {
-                Ok((ask, max_bytes)) => {
-                    self.ask(raft::Request::Fetch(ask), Asked::Fetch { reply, max_bytes })
-                }
-                Err(error) => {
-                    reply.send(&wire::fetch::refused(error));
-                    Ok(())
-                }
-            },
-        )
+        let folder = wire::fetch::folder_of(&request);
+        let read = wire::fetch::read_request(&self.own, request, reply.version())
+            .and_then(|(ask, max_bytes)| self.not_a_twin(ask.replica, folder).map(|()| (ask, max_bytes)));
+        Ok(match read {
+            Ok((ask, max_bytes)) => self.ask(raft::Request::Fetch(ask), Asked::Fetch { reply, max_bytes }),
+            Err(error) => {
+                reply.send(&wire::fetch::refused(error));
+                Ok(())
+            }
+        })
     }
 
     fn fetch_snapshot(&mut self, incoming: Incoming) -> Served {

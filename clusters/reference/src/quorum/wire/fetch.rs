@@ -9,6 +9,7 @@ use kafka_protocol::messages::fetch_response::{
 use kafka_protocol::messages::{BrokerId, FetchRequest, FetchResponse};
 use raft::{Batch, Body, EpochEnd, FetchAnswer, Fetched, ReadRange, Response};
 use storage::BatchHeader;
+use uuid::Uuid;
 
 use super::{
     Heard, Located, MAX_FETCH_BYTES, METADATA_TOPIC, METADATA_TOPIC_ID, NANOS_PER_MS, Own, Read, Refused,
@@ -155,6 +156,21 @@ fn of_partition(data: PartitionData) -> FetchResponse {
         .with_topic_id(METADATA_TOPIC_ID)
         .with_partitions(vec![data]);
     FetchResponse::default().with_responses(vec![topic])
+}
+
+/// The folder that a request is from; nil where it does not say.
+pub fn folder_of(request: &FetchRequest) -> Uuid {
+    let partition = request.topics.first().and_then(|topic| topic.partitions.first());
+    partition.map_or(Uuid::nil(), |partition| partition.replica_directory_id)
+}
+
+/// Whether an answer says that another folder has the asking node's id.
+pub fn knows_a_twin(answer: &FetchResponse) -> bool {
+    let partition = answer
+        .responses
+        .first()
+        .and_then(|topic| topic.partitions.first());
+    partition.is_some_and(|partition| partition.error_code == ResponseError::InvalidVoterKey.code())
 }
 
 /// Reads an answer: what the machine wants to know, and the records.

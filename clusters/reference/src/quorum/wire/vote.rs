@@ -3,6 +3,7 @@
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::{BrokerId, VoteRequest, VoteResponse, vote_request, vote_response};
 use raft::{Body, ReadRange, ReplicaKey, Response};
+use uuid::Uuid;
 
 use super::{Located, Own, Read, Refused, broker, directory, error_of, heard, is_of_partition, only, text};
 
@@ -26,6 +27,12 @@ pub fn request(own: &Own, to: ReplicaKey, ask: &raft::VoteRequest) -> VoteReques
         .with_cluster_id(own.cluster())
         .with_voter_id(BrokerId(to.id.0))
         .with_topics(vec![topic])
+}
+
+/// The folder that a request is from; nil where it does not say.
+pub fn folder_of(request: &VoteRequest) -> Uuid {
+    let partition = request.topics.first().and_then(|topic| topic.partitions.first());
+    partition.map_or(Uuid::nil(), |partition| partition.replica_directory_id)
 }
 
 /// A request that arrived.
