@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How long a broker may take to know all topics that were acknowledged, its restart included.
-const BROKER_LIMIT: Duration = Duration::from_secs(20);
+const BROKER_LIMIT: Duration = Duration::from_secs(60);
 /// How long the log may take to be read.
 const LOG_LIMIT: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
@@ -98,41 +98,55 @@ pub enum By {
     Describe,
 }
 
-/// The acknowledged topics that a broker still lacks at the end of its time, or has with another id.
-pub async fn missing_on_broker(acked: &[Acked], broker: SocketAddr, by: By) -> Vec<String> {
+/// The acknowledged topics that a broker says at the end of its time that it does not have, or has with another id.
+///
+/// # Errors
+/// The broker did not answer for all of them: that it lost them is not known.
+pub async fn missing_on_broker(acked: &[Acked], broker: SocketAddr, by: By) -> Result<Vec<String>, String> {
     let began = Instant::now();
-    let mut left: Vec<&Acked> = acked.iter().collect();
-    let mut found = Vec::new();
+    let mut left: Vec<(&Acked, Said)> = acked.iter().map(|topic| (topic, Said::Nothing)).collect();
     while !left.is_empty() && began.elapsed() < BROKER_LIMIT {
         let options = Options {
             connect_timeout: Duration::from_millis(500),
             ..Options::default()
         };
         if let Ok(mut connection) = Connection::connect(broker, options).await {
-            (left, found) = missing(&left, &mut connection, by).await;
+            left = ask_again(&left, &mut connection, by).await;
         }
         if !left.is_empty() {
             sleep(PAUSE).await;
         }
     }
+    let silent = left.iter().filter(|(_, said)| *said == Said::Nothing).count();
+    if silent > 0 {
+        return Err(format!(
+            "the broker at {broker} did not answer for {silent} topics within {BROKER_LIMIT:?}"
+        ));
+    }
     let place = format!("the broker at {broker}");
-    let id = |topic: &Acked| {
-        found
-            .iter()
-            .find(|(name, _)| *name == topic.name)
-            .map(|(_, id)| *id)
+    let lost_one = |(topic, said): &(&Acked, Said)| match said {
+        Said::There(id) => lost(topic, Some(*id), &place),
+        Said::NotThere | Said::Nothing => lost(topic, None, &place),
     };
-    left.iter().map(|topic| lost(topic, id(topic), &place)).collect()
+    Ok(left.iter().map(lost_one).collect())
 }
 
-/// Those of some topics that a broker does not have with their ids, and the ids that it has for their names.
-async fn missing<'a>(
-    topics: &[&'a Acked],
+/// What a broker said of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    NotThere,
+    There(TopicId),
+}
+
+/// Asks for some topics; gives those that the broker does not have with their ids.
+async fn ask_again<'a>(
+    topics: &[(&'a Acked, Said)],
     connection: &mut Connection,
     by: By,
-) -> (Vec<&'a Acked>, Vec<(String, TopicId)>) {
-    let (mut left, mut others) = (Vec::new(), Vec::new());
-    for topic in topics {
+) -> Vec<(&'a Acked, Said)> {
+    let mut left = Vec::new();
+    for (topic, _) in topics {
         let answer = match by {
             By::Metadata => connection
                 .metadata(&topic.name)
@@ -144,13 +158,13 @@ async fn missing<'a>(
                 .map(|answer| (answer.error, answer.id)),
         };
         match answer {
-            Ok((error, id)) if error.is_none() && id == topic.id => continue,
-            Ok((error, id)) if error.is_none() => others.push((topic.name.clone(), id)),
-            _ => {}
+            Ok((_, id)) if id == topic.id => {}
+            Ok((error, id)) if error.is_none() => left.push((*topic, Said::There(id))),
+            Ok(_) => left.push((*topic, Said::NotThere)),
+            Err(_) => left.push((*topic, Said::Nothing)),
         }
-        left.push(*topic);
     }
-    (left, others)
+    left
 }
 
 #[cfg(test)]

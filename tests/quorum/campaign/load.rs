@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -16,6 +17,10 @@ use tokio::time::sleep;
 pub const CREATORS: usize = 3;
 /// A creator's rest after an acknowledgement: each topic is a folder on a broker, and there are many rounds.
 const REST: Duration = Duration::from_millis(30);
+/// The rest where a round has had its share already: rounds that take long must not drown the brokers.
+const LONG_REST: Duration = Duration::from_millis(300);
+/// How many topics a round has as its share.
+const SHARE: usize = 40;
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long one attempt may take on the server. Short: an attempt at a lost leader must not hide the next one.
@@ -38,6 +43,8 @@ pub struct Acked {
 pub struct Load {
     acked: Mutex<Vec<Acked>>,
     file: Mutex<File>,
+    /// So many topics are created fast.
+    share: AtomicUsize,
 }
 
 impl Load {
@@ -46,6 +53,21 @@ impl Load {
         Load {
             acked: Mutex::default(),
             file: Mutex::new(file),
+            share: AtomicUsize::new(0),
+        }
+    }
+
+    /// A round begins, of which this is the number.
+    pub fn begin_round(&self, round: usize) {
+        self.share.store((round + 1) * SHARE, Ordering::Relaxed);
+    }
+
+    fn rest(&self) -> Duration {
+        let acked = self.acked.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if acked < self.share.load(Ordering::Relaxed) {
+            REST
+        } else {
+            LONG_REST
         }
     }
 
@@ -130,6 +152,6 @@ pub async fn create(load: Arc<Load>, creator: usize, brokers: Vec<SocketAddr>) {
         };
         load.attempt(&name, invoked_ns, &result);
         connection = Some(open);
-        sleep(if result.is_ok() { REST } else { PAUSE }).await;
+        sleep(if result.is_ok() { load.rest() } else { PAUSE }).await;
     }
 }

@@ -79,7 +79,7 @@ impl Log {
     fn take_leader(&mut self, epoch: i32, leader: i32) {
         if let Some(first) = self.leaders.insert(epoch, leader) {
             self.wrong.push(format!(
-                "the log names two leaders of epoch {epoch}: {first}, then {leader}"
+                "the log begins epoch {epoch} twice: under {first}, then under {leader}"
             ));
         }
     }
@@ -189,7 +189,7 @@ mod tests {
         };
         broken(
             &[leader_change(0, 1, 100), leader_change(1, 1, 101)],
-            "two leaders of epoch 1",
+            "begins epoch 1 twice: under 100, then under 101",
         );
         broken(
             &[leader_change(0, 3, 100), topic(1, 2, "a", 7)],

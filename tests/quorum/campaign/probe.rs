@@ -81,7 +81,8 @@ impl Seen {
     /// All rules that were broken, in the log too.
     pub fn wrong(&self) -> Vec<String> {
         let inner = self.lock();
-        inner.wrong.iter().chain(&inner.log.wrong).cloned().collect()
+        let all: BTreeSet<&String> = inner.wrong.iter().chain(&inner.log.wrong).collect();
+        all.into_iter().cloned().collect()
     }
 }
 

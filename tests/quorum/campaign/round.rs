@@ -59,6 +59,7 @@ pub async fn round(stage: &Stage, kind: Kind, made: &mut Round) -> Result<(), St
     let controllers = stage.controllers();
     let hold = kind.hold(made.round);
     made.healed = hold.text();
+    stage.load.begin_round(made.round);
     let at_rest_ns = monotonic_ns();
     made.before = settled(stage, at_rest_ns).await?;
     let enough = || (stage.load.count_after(at_rest_ns) >= TOPICS).then_some(());
@@ -375,7 +376,8 @@ async fn check(stage: &Stage, made: &mut Round) -> Result<(), Stop> {
         missing_on_broker(&acked, brokers[0], By::Metadata),
         missing_on_broker(&acked, brokers[1], By::Describe),
     );
-    made.lost.extend(one);
-    made.lost.extend(other);
+    for found in [one, other] {
+        made.lost.extend(found.map_err(Stop::Wrong)?);
+    }
     Ok(())
 }
