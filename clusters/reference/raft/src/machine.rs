@@ -232,6 +232,17 @@ impl Raft {
         self.voter_set().contains(self.config.key())
     }
 
+    /// Whether this node may stand: it votes, or its going is not known to be committed.
+    fn may_stand(&self) -> bool {
+        let going = || {
+            let latest = self.voters.latest_change()?;
+            let open = self.high_watermark.is_none_or(|known| latest.offset >= known);
+            let before = self.voters.before(latest.offset)?;
+            Some(open && before.contains(self.config.key()))
+        };
+        self.is_voter() || going().unwrap_or(false)
+    }
+
     /// The voters in force: the newest that the log names, committed or not; the fixed ones where it
     /// names none.
     pub fn voter_set(&self) -> &VoterSet {

@@ -46,7 +46,7 @@ impl Raft {
             State::Unattached { election_at } => *election_at,
             State::Prospective(election) | State::Candidate(election) => Some(election.deadline),
             State::Leader(_) => self.check_quorum_deadline(),
-            State::Follower(following) => self.is_voter().then_some(following.deadline),
+            State::Follower(following) => self.may_stand().then_some(following.deadline),
             State::Resigned(resignation) => Some(resignation.election_at),
         }
     }

@@ -20,6 +20,7 @@ impl Raft {
             .map(|key| FollowingVoter {
                 progress: ReplicaProgress::new(key),
                 contact: now,
+                told_from: None,
                 announced: None,
             })
             .collect()
@@ -34,7 +35,7 @@ impl Raft {
     ) -> Result<(), Refusal> {
         self.check_fetch(&request)?;
         if let Some(replica) = request.replica {
-            self.note_contact(now, replica);
+            self.note_contact(now, replica, Some(request.fetch_offset));
             self.unpark(replica);
         }
         match self
@@ -43,10 +44,12 @@ impl Raft {
         {
             Place::Records => {}
             Place::Diverging(end) => {
+                self.note_told(request.replica, request.fetch_offset);
                 self.reply_fetch(id, Fetched::Diverging(end));
                 return Ok(());
             }
             Place::Snapshot(snapshot) => {
+                self.note_told(request.replica, request.fetch_offset);
                 self.reply_fetch(id, Fetched::Snapshot(snapshot));
                 return Ok(());
             }
@@ -96,12 +99,25 @@ impl Raft {
         self.reply(to, Body::Fetch(answer));
     }
 
-    /// The epoch is right, so the voter follows, wherever its log ends.
-    pub(super) fn note_contact(&mut self, now: Nanos, replica: ReplicaKey) {
+    /// The epoch is right, so the voter follows, wherever its log ends. One that asks again from where
+    /// it was told something has not heard it: its requests arrive, and answers do not. To count it
+    /// would keep a leader in office that can commit nothing, under followers that hear it.
+    pub(super) fn note_contact(&mut self, now: Nanos, replica: ReplicaKey, offset: Option<Offset>) {
         if let State::Leader(leader) = &mut self.state {
             for voter in &mut leader.followers {
-                if voter.progress.is_of(replica) {
+                if voter.progress.is_of(replica) && (offset.is_none() || voter.told_from != offset) {
                     voter.contact = now;
+                }
+            }
+        }
+    }
+
+    /// A follower was told something new, as far as its log goes.
+    pub(super) fn note_told(&mut self, replica: Option<ReplicaKey>, offset: Offset) {
+        if let (State::Leader(leader), Some(replica)) = (&mut self.state, replica) {
+            for voter in &mut leader.followers {
+                if voter.progress.is_of(replica) {
+                    voter.told_from = Some(offset);
                 }
             }
         }

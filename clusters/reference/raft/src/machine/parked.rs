@@ -72,6 +72,9 @@ impl Raft {
             from: fetch.offset,
             end: self.log.end(),
         };
+        if range.from < range.end {
+            self.note_told(fetch.replica, range.from);
+        }
         self.reply_fetch(fetch.id, Fetched::Records(range));
     }
 

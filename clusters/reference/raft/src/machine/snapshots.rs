@@ -51,7 +51,7 @@ impl Raft {
     ) -> Result<Body<ReadRange>, Refusal> {
         self.check_epoch(request.epoch)?;
         if let Some(replica) = request.replica {
-            self.note_contact(now, replica);
+            self.note_contact(now, replica, None);
         }
         Ok(Body::FetchSnapshot(SnapshotSlice {
             snapshot: request.snapshot,

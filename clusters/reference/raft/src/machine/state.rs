@@ -83,8 +83,10 @@ pub(super) struct VoterChange {
 #[derive(Debug, Clone)]
 pub(super) struct FollowingVoter {
     pub(super) progress: ReplicaProgress,
-    /// When it last fetched in this epoch, or the epoch's start.
+    /// When it was last known to hear this leader, or the epoch's start.
     pub(super) contact: Nanos,
+    /// From where it was last told something: one that asks from there again has not heard it.
+    pub(super) told_from: Option<Offset>,
     pub(super) announced: Option<Nanos>,
 }
 

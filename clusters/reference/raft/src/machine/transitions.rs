@@ -15,7 +15,7 @@ impl Raft {
             return self.become_unattached(now, self.log.last_epoch());
         }
         match self.quorum {
-            QuorumState { leader, .. } if leader == Some(me) && self.is_voter() => {
+            QuorumState { leader, .. } if leader == Some(me) && self.may_stand() => {
                 if self.config.has(Bug::LeaderResumesEpoch) {
                     return self.become_leader(now, vec![self.config.key()]);
                 }
@@ -29,7 +29,7 @@ impl Raft {
                 self.become_follower(now, epoch, leader);
             }
             QuorumState { voted, .. }
-                if voted.is_some_and(|key| key.may_be(self.config.key())) && self.is_voter() =>
+                if voted.is_some_and(|key| key.may_be(self.config.key())) && self.may_stand() =>
             {
                 // The vote stands, so its answer may as well be sought.
                 self.stand(now);
@@ -59,7 +59,7 @@ impl Raft {
     }
 
     pub(super) fn become_unattached(&mut self, now: Nanos, epoch: Epoch) {
-        let election_at = self.is_voter().then(|| self.election_timer(now));
+        let election_at = self.may_stand().then(|| self.election_timer(now));
         let quorum = self.quorum_in(epoch);
         self.enter(quorum, State::Unattached { election_at });
     }
@@ -93,7 +93,7 @@ impl Raft {
     pub(super) fn become_prospective(&mut self, now: Nanos) {
         let election = self.poll(now);
         self.enter(self.quorum, State::Prospective(election));
-        if self.voter_set().majority() == 1 {
+        if self.voter_set().majority() == 1 && self.is_voter() {
             self.become_candidate(now);
         }
     }
@@ -125,7 +125,7 @@ impl Raft {
     fn stand(&mut self, now: Nanos) {
         let election = self.poll(now);
         self.enter(self.quorum, State::Candidate(election));
-        if self.voter_set().majority() == 1 {
+        if self.voter_set().majority() == 1 && self.is_voter() {
             self.become_leader(now, vec![self.config.key()]);
         }
     }
@@ -206,7 +206,7 @@ impl Raft {
     /// After resigning: the next epoch, without a leader as yet. Who does not vote any more leaves
     /// raising the epoch to those who do.
     pub(super) fn move_on(&mut self, now: Nanos) {
-        if !self.is_voter() {
+        if !self.may_stand() {
             return self.become_unattached(now, self.quorum.epoch);
         }
         match self.quorum.epoch.checked_add(1) {
@@ -259,7 +259,7 @@ impl Raft {
     /// The voters in force are others than before: whoever counts on them learns of it.
     pub(super) fn note_voters_changed(&mut self, now: Nanos) {
         self.note_peers();
-        let votes = self.is_voter();
+        let votes = self.may_stand();
         let timer = self.election_timer(now);
         if let State::Unattached { election_at } = &mut self.state
             && votes != election_at.is_some()
@@ -272,14 +272,14 @@ impl Raft {
     fn poll(&mut self, now: Nanos) -> Election {
         Election {
             deadline: self.election_timer(now),
-            granted: vec![self.config.key()],
+            granted: self.is_voter().then(|| self.config.key()).into_iter().collect(),
             rejected: 0,
         }
     }
 
     /// Seed, split votes: randomized, so that simultaneous candidacies are unlikely. T..2T from now; at once where there is nobody to collide with.
     pub(super) fn election_timer(&mut self, now: Nanos) -> Nanos {
-        if self.voter_set().len() == 1 {
+        if self.voter_set().len() == 1 && self.is_voter() {
             return now;
         }
         let base = nanos(self.config.timeouts().election_timeout);

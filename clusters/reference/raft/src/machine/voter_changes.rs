@@ -151,6 +151,7 @@ impl Raft {
             stay.push(FollowingVoter {
                 progress: observed.unwrap_or_else(|| ReplicaProgress::new(key)),
                 contact: now,
+                told_from: None,
                 announced: None,
             });
         }

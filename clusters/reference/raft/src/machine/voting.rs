@@ -30,7 +30,7 @@ impl Raft {
             self.become_unattached(now, request.epoch);
         }
         let granted = if request.pre_vote {
-            self.would_vote_for(&request)
+            self.would_vote_for(now, &request)
         } else {
             self.vote_for(now, &request)
         };
@@ -46,10 +46,10 @@ impl Raft {
 
     /// A pre-vote binds nobody. Who hears from a leader sees no need for an election: a leader never
     /// does, a follower not once it has fetched from it (KIP-996 "Pre-Vote"; seed, pre-vote).
-    fn would_vote_for(&self, request: &VoteRequest) -> bool {
+    fn would_vote_for(&self, now: Nanos, request: &VoteRequest) -> bool {
         let hears_a_leader = match &self.state {
             State::Leader(_) => true,
-            State::Follower(following) => following.fetched,
+            State::Follower(following) => following.fetched && following.deadline > now,
             _ => false,
         };
         !hears_a_leader && self.is_up_to_date(request)
