@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use raft::{NodeId, VoterSet};
 
@@ -14,6 +15,8 @@ use crate::config::{self, Config};
 
 /// The id of the first bootstrap server; -1 is nobody's.
 const FIRST_BOOTSTRAP_ID: i32 = -2;
+/// How long a name that had no address is left alone.
+const LOOK_UP_AGAIN: Duration = Duration::from_secs(10);
 
 /// Where a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,22 @@ struct Place {
     located: Located,
     /// None where the host's name has no address.
     address: Option<SocketAddr>,
+    looked_up: Instant,
+}
+
+impl Place {
+    fn new(located: Located, address: Option<SocketAddr>) -> Self {
+        Self {
+            located,
+            address,
+            looked_up: Instant::now(),
+        }
+    }
+
+    /// A name without an address is not looked up at every mention: looking it up may take long.
+    fn may_be_looked_up(&self) -> bool {
+        self.address.is_none() && self.looked_up.elapsed() >= LOOK_UP_AGAIN
+    }
 }
 
 impl Addresses {
@@ -64,8 +83,7 @@ impl Addresses {
                 host: host.clone(),
                 port,
             };
-            let address = Some(address);
-            addresses.known.insert(id, Place { located, address });
+            addresses.known.insert(id, Place::new(located, Some(address)));
         }
         if !addresses.fixed {
             addresses.learn(&own);
@@ -79,18 +97,18 @@ impl Addresses {
         below_zero.map(|(id, _)| NodeId(*id)).collect()
     }
 
-    /// A node said where one is. A name is looked up when it is new, and only then.
+    /// A node said where one is. A name is looked up when it is new, and while it has no address now and then.
     pub fn learn(&mut self, located: &Located) {
         let news = self
             .known
             .get(&located.id)
-            .is_none_or(|place| place.located != *located || place.address.is_none());
+            .is_none_or(|place| place.located != *located || place.may_be_looked_up());
         if self.fixed || !news {
             return;
         }
         let address = config::resolve(&located.host, located.port).ok();
-        let located = located.clone();
-        self.known.insert(located.id, Place { located, address });
+        self.known
+            .insert(located.id, Place::new(located.clone(), address));
     }
 
     /// The log, or a snapshot, says where the voters are.

@@ -199,6 +199,8 @@ impl Quorum {
             return Ok(());
         }
         let Some(id) = self.raft.snapshot_at(self.handed_out) else {
+            // Nothing new to name: the time begins anew, or the node would find it past for ever.
+            self.snapshots.began = self.clock.ms();
             return Ok(());
         };
         let voters = self.raft.voters_at(id.end_offset);
