@@ -13,10 +13,9 @@ use uuid::Uuid;
 
 use super::wire;
 
-/// The body of a leader change whose voters have no directories.
-const WITHOUT_DIRECTORIES: i16 = 0;
-/// The body of one whose voters have.
-const WITH_DIRECTORIES: i16 = 1;
+/// The body of a leader change. There is a version 1, with the voters' directories, but Kafka neither writes it,
+/// whatever the level of `kraft.version`, nor looks at the version when it reads one: version 0 is all it can take.
+const LEADER_CHANGE_VERSION: i16 = 0;
 /// The body of a KRaftVersionRecord and of a VotersRecord.
 const VERSION: i16 = 0;
 /// The level of `kraft.version` at which voters are named in the log.
@@ -27,22 +26,12 @@ const WITH_VOTERS_IN_THE_LOG: i16 = 1;
 /// # Errors
 /// Never, for what a machine says; the codecs do not know that.
 pub fn leader_change(change: &LeaderChange, timestamp: i64) -> Result<BatchBuilder, String> {
-    let names_directories = change.voters.iter().any(|key| key.directory.is_some());
-    let version = if names_directories {
-        WITH_DIRECTORIES
-    } else {
-        WITHOUT_DIRECTORIES
-    };
     let voters = |keys: &[ReplicaKey]| {
-        let voter = |key: &ReplicaKey| {
-            leader_change_message::Voter::default()
-                .with_voter_id(key.id.0)
-                .with_voter_directory_id(wire::directory(*key))
-        };
+        let voter = |key: &ReplicaKey| leader_change_message::Voter::default().with_voter_id(key.id.0);
         keys.iter().map(voter).collect::<Vec<_>>()
     };
     let message = LeaderChangeMessage::default()
-        .with_version(version)
+        .with_version(LEADER_CHANGE_VERSION)
         .with_leader_id(BrokerId(change.leader.0))
         .with_voters(voters(&change.voters))
         .with_granting_voters(voters(&change.granting_voters));
@@ -50,7 +39,7 @@ pub fn leader_change(change: &LeaderChange, timestamp: i64) -> Result<BatchBuild
     push(
         &mut batch,
         ControlType::LeaderChange,
-        &encoded(&message, version)?,
+        &encoded(&message, LEADER_CHANGE_VERSION)?,
     )?;
     if let Some(set) = &change.voter_set {
         push(&mut batch, ControlType::KRaftVersion, &kraft_version()?)?;
@@ -267,6 +256,16 @@ mod tests {
         for body in [&b""[..], b"\0\0\x05", b"\0\x09\x02\0\0\0\0"] {
             assert!(read_voters(body).is_err(), "{body:?}");
         }
+    }
+
+    #[test]
+    fn a_leader_change_is_kafkas_to_the_byte_though_its_voters_have_directories() {
+        let batch = leader_change(&change(None), 5).unwrap().build(4, 3).unwrap();
+        let record = Records::of(&batch).unwrap().next().unwrap().unwrap();
+        // Version 0, leader 1, then voters and granting voters: two each, an id and no tagged fields.
+        let ids = [3, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0];
+        let expected = [&[0, 0, 0, 0, 0, 1][..], &ids, &ids, &[0]].concat();
+        assert_eq!(record.value.unwrap(), expected);
     }
 
     #[test]
