@@ -9,8 +9,8 @@ use simulator::quorum::{
     MIN_EVENTS, NAMED, Order, Sabotage, Script, Settings, TRACE_LINES, run, run_with, settings_for, shrink,
 };
 
-/// A bug, the rules that it may break, and how many seeds that may take: some times as many as it
-/// took when this was written.
+/// A bug, the rules that it may break, and how many seeds that may take: about ten times the mean
+/// of several ranges of seeds.
 struct Hunt {
     bug: Bug,
     rules: &'static [&'static str],
@@ -27,8 +27,8 @@ const fn hunt(bug: Bug, rules: &'static [&'static str], seeds: u64) -> Hunt {
 }
 
 const HUNTS: [Hunt; 12] = [
-    hunt(Bug::VoteNotPersisted, VOTES, 400),
-    hunt(Bug::VotedKeyDropped, VOTES, 500),
+    hunt(Bug::VoteNotPersisted, VOTES, 2_000),
+    hunt(Bug::VotedKeyDropped, VOTES, 2_000),
     hunt(Bug::UpToDateCheckSkipped, LOGS, 50),
     hunt(Bug::CommitWithoutOwnEpoch, LOGS, 2_000),
     hunt(Bug::NoPreVote, &["ReturnDisturbs"], 50),
