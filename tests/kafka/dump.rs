@@ -59,11 +59,14 @@ pub fn theirs(kafka: &Kafka, files: &[&Path]) -> Result<Vec<Vec<Batch>>, String>
 
 /// The one field that our codec passes over.
 const PASSED_OVER: &str = "cordonedLogDirs";
-/// Lines that only say where one is.
-const SIGNPOSTS: [&str; 3] = [
+/// Lines that only say where one is. The last two are said of every segment that does not begin at offset 0; of a
+/// gap inside one, the number is another.
+const SIGNPOSTS: [&str; 5] = [
     "Log starting offset: ",
     "Snapshot end offset: ",
     "KRaft bootstrap snapshot",
+    "Non-consecutive offsets in ",
+    "  -1 is followed by ",
 ];
 
 fn parse(said: &str) -> Result<Vec<Vec<Batch>>, String> {
@@ -168,6 +171,10 @@ fn what_kafka_complains_of_is_not_passed_over() {
         (whole.replace("isvalid: true", "isvalid: false"), "not valid"),
         (
             whole.clone() + "Found 12 invalid bytes at the end of x.log\n",
+            "should not be there",
+        ),
+        (
+            whole.clone() + "Non-consecutive offsets in x.log\n  3 is followed by 7\n",
             "should not be there",
         ),
         (

@@ -1,10 +1,13 @@
-//! kafka-metadata-quorum: what Kafka's admin client says of our quorum, against what ours says.
+//! kafka-metadata-quorum: what Kafka's admin client says of our quorum, against what ours says; and its orders.
 
 use client::calls::{QuorumDescription, QuorumReplica};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::jvm::{Kafka, kafka};
-use crate::reference::{CLUSTER_ID, Reference};
+use crate::reference::{CLUSTER_ID, PATIENCE, Reference};
+use crate::support::until;
+use crate::{dump, names};
 
 const CLASS: &str = "org.apache.kafka.tools.MetadataQuorumCommand";
 
@@ -140,4 +143,73 @@ fn kafkas_own_tool_describes_the_quorum() {
         &cluster,
         &["--bootstrap-server", &cluster.address(0).to_string()],
     );
+}
+
+/// The ids of the voters' folders, as `describe --status` has them.
+fn voters_folders(kafka: &Kafka, via: &[&str]) -> Vec<String> {
+    let list: Vec<serde_json::Value> = serde_json::from_str(&status(kafka, via)["CurrentVoters"]).unwrap();
+    list.iter()
+        .map(|voter| voter["directoryId"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn kafkas_own_tool_changes_the_voters() {
+    let Some(kafka) = kafka("voters") else { return };
+    let mut cluster = Reference::start_changing(kafka.folder(), 2, 1);
+    let [first, second] = cluster.controllers()[..] else {
+        panic!("two controllers were asked for")
+    };
+    cluster.create_topic(0, "night", &[&[0]], &[]);
+    until("the second controller as an observer", PATIENCE, || {
+        ids(&cluster.quorum().observers)
+            .contains(&second.into())
+            .then_some(())
+    });
+    let address = cluster.address(first).to_string();
+    let via = ["--bootstrap-controller", address.as_str()];
+    assert_same(&kafka, &cluster, &via);
+    assert_eq!(voters_folders(&kafka, &via), [cluster.directory_id(first)]);
+
+    let config = cluster.config(second);
+    let added = ["--command-config", config.to_str().unwrap(), "add-controller"];
+    kafka.tool(CLASS, &[&via[..], &added].concat()).unwrap();
+    assert_eq!(ids(&cluster.quorum().voters), [first, second].map(i64::from));
+    assert_same(&kafka, &cluster, &via);
+    let both = [first, second].map(|id| cluster.directory_id(id));
+    assert_eq!(voters_folders(&kafka, &via), both);
+
+    // Enough for a snapshot with both, and the records after it.
+    let many: Vec<&[i32]> = vec![&[0]; 20];
+    cluster.create_topic(0, "day", &many, &[]);
+    let (id, folder) = (
+        second.to_string(),
+        format!("--controller-directory-id={}", both[1]),
+    );
+    let removed = ["remove-controller", "--controller-id", &id, &folder];
+    kafka.tool(CLASS, &[&via[..], &removed].concat()).unwrap();
+    assert_eq!(ids(&cluster.quorum().voters), [i64::from(first)]);
+    assert_same(&kafka, &cluster, &via);
+    cluster.until_caught_up();
+    cluster.stop();
+
+    for id in [first, second] {
+        let files = [
+            cluster.metadata_files(id, "log"),
+            cluster.metadata_files(id, "checkpoint"),
+        ]
+        .concat();
+        let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
+        let records = dump::assert_same(&kafka, &files);
+        let snapshots = dump::count(&records, "SnapshotHeader");
+        assert!(snapshots > 0, "node {id} has no snapshot");
+        assert_eq!(dump::count(&records, "SnapshotFooter"), snapshots);
+        assert_eq!(dump::count(&records, "KRaftVersion"), snapshots);
+        // One in each snapshot, and what the log still has of the changes.
+        assert!(dump::count(&records, "KRaftVoters") > snapshots, "{records:#?}");
+        let of_two = |(name, value): &&names::Named| {
+            name == "KRaftVoters" && value["voters"].as_array().unwrap().len() == 2
+        };
+        assert!(records.iter().any(|record| of_two(&record)), "{records:#?}");
+    }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use storage::meta_properties::MetaProperties;
 
 use crate::jvm::Kafka;
 use crate::process::Process;
@@ -25,8 +26,18 @@ pub struct Reference<'k> {
     folder: PathBuf,
     addresses: BTreeMap<i32, SocketAddr>,
     running: BTreeMap<i32, Process>,
-    /// The controller that is Kafka's.
-    apache: Option<(i32, &'k Kafka)>,
+    kind: Kind<'k>,
+}
+
+/// What is special about a cluster.
+#[derive(Clone, Copy)]
+enum Kind<'k> {
+    /// Nothing.
+    Plain,
+    /// Its first controller is Kafka's.
+    Mixed(&'k Kafka),
+    /// Its voters may change: the first controller is the only one at first. Snapshots are taken often.
+    Changing,
 }
 
 /// Addresses that are free.
@@ -48,28 +59,27 @@ pub fn block<T>(work: impl Future<Output = T>) -> T {
 impl<'k> Reference<'k> {
     /// Formats and starts one in `folder`.
     pub fn start(folder: &Path, controllers: i32, brokers: i32) -> Reference<'k> {
-        Reference::start_with(folder, controllers, brokers, None)
+        Reference::start_as(Kind::Plain, folder, controllers, brokers)
     }
 
     /// The same, with a first controller of Kafka's, in a folder that was formatted here too.
     pub fn start_mixed(kafka: &'k Kafka, controllers: i32, brokers: i32) -> Reference<'k> {
-        let apache = Some((FIRST_CONTROLLER, kafka));
-        Reference::start_with(kafka.folder(), controllers, brokers, apache)
+        Reference::start_as(Kind::Mixed(kafka), kafka.folder(), controllers, brokers)
     }
 
-    fn start_with(
-        folder: &Path,
-        controllers: i32,
-        brokers: i32,
-        apache: Option<(i32, &'k Kafka)>,
-    ) -> Reference<'k> {
+    /// The same, with one voter, and other controllers that may become voters.
+    pub fn start_changing(folder: &Path, controllers: i32, brokers: i32) -> Reference<'k> {
+        Reference::start_as(Kind::Changing, folder, controllers, brokers)
+    }
+
+    fn start_as(kind: Kind<'k>, folder: &Path, controllers: i32, brokers: i32) -> Reference<'k> {
         let ids = (FIRST_CONTROLLER..FIRST_CONTROLLER + controllers).chain(0..brokers);
         let addresses = ids.zip(free((controllers + brokers) as usize)).collect();
         let mut cluster = Reference {
             folder: folder.to_owned(),
             addresses,
             running: BTreeMap::new(),
-            apache,
+            kind,
         };
         for id in cluster.addresses.keys().copied().collect::<Vec<_>>() {
             cluster.format(id);
@@ -80,10 +90,11 @@ impl<'k> Reference<'k> {
 
     /// Whether a node is Kafka's.
     pub fn is_apache(&self, id: i32) -> bool {
-        self.apache.is_some_and(|(apache, _)| apache == id)
+        matches!(self.kind, Kind::Mixed(_)) && id == FIRST_CONTROLLER
     }
 
-    fn config(&self, id: i32) -> PathBuf {
+    /// A node's configuration.
+    pub fn config(&self, id: i32) -> PathBuf {
         self.folder.join(format!("{id}.properties"))
     }
 
@@ -94,16 +105,27 @@ impl<'k> Reference<'k> {
         };
         let voters = self.addresses.range(FIRST_CONTROLLER..);
         let voters: Vec<String> = voters.map(|(id, address)| format!("{id}@{address}")).collect();
+        let quorum = match self.kind {
+            Kind::Changing => format!(
+                "controller.quorum.bootstrap.servers={}\nmetadata.log.max.record.bytes.between.snapshots=600",
+                self.addresses[&FIRST_CONTROLLER]
+            ),
+            Kind::Plain | Kind::Mixed(_) => format!("controller.quorum.voters={}", voters.join(",")),
+        };
+        let first_voters: &[&str] = match self.kind {
+            Kind::Changing if id == FIRST_CONTROLLER => &["--standalone"],
+            Kind::Changing if id > FIRST_CONTROLLER => &["--no-initial-controllers"],
+            _ => &[],
+        };
         // The follower whose patience ends last finds the others ready to vote for it: that is Kafka's.
         let fetch_timeout = if self.is_apache(id) { 1200 } else { 600 };
         let text = format!(
-            "process.roles={role}\nnode.id={id}\ncontroller.quorum.voters={}\nlisteners={listener}://{}\n\
+            "process.roles={role}\nnode.id={id}\n{quorum}\nlisteners={listener}://{}\n\
              controller.listener.names=CONTROLLER\n\
              listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
              log.dirs={}\ncontroller.quorum.election.timeout.ms=300\n\
              controller.quorum.fetch.timeout.ms={fetch_timeout}\nbroker.heartbeat.interval.ms=250\n\
              broker.session.timeout.ms=1500\nreplica.lag.time.max.ms=1500\nreplica.fetch.backoff.ms=100\n",
-            voters.join(","),
             self.addresses[&id],
             self.folder.join(id.to_string()).display(),
         );
@@ -111,6 +133,7 @@ impl<'k> Reference<'k> {
         let formatted = ackall()
             .args(["node", "format", "--cluster-id", CLUSTER_ID, "--config"])
             .arg(self.config(id))
+            .args(first_voters)
             .output()
             .unwrap();
         assert!(formatted.status.success(), "{formatted:?}");
@@ -118,8 +141,8 @@ impl<'k> Reference<'k> {
 
     /// Starts a node.
     pub fn start_node(&mut self, id: i32) {
-        let command = match self.apache {
-            Some((apache, kafka)) if apache == id => kafka.node(&self.config(id)),
+        let command = match self.kind {
+            Kind::Mixed(kafka) if self.is_apache(id) => kafka.node(&self.config(id)),
             _ => {
                 let mut command = ackall();
                 command.args(["node", "start", "--config"]).arg(self.config(id));
@@ -156,6 +179,12 @@ impl<'k> Reference<'k> {
     /// Where a node listens.
     pub fn address(&self, id: i32) -> SocketAddr {
         self.addresses[&id]
+    }
+
+    /// The id of a node's folder, in Kafka's text form.
+    pub fn directory_id(&self, id: i32) -> String {
+        let path = self.folder.join(id.to_string()).join("meta.properties");
+        storage::format_uuid(MetaProperties::read(&path).unwrap().unwrap().directory_id)
     }
 
     /// The files of a controller's metadata log, by their end.
