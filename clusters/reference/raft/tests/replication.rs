@@ -514,3 +514,23 @@ fn a_configuration_that_cannot_work_is_refused() {
     };
     assert_eq!(new(1, &[1], slow), Some(ConfigError::WaitTooLong));
 }
+
+#[test]
+fn a_voter_that_does_not_hear_its_leader_does_not_keep_it_in_office() {
+    // Its requests arrive, and the answers with records do not.
+    let mut node = leader();
+    node.append(1);
+    for _ in 0..5 {
+        node.wait(FETCH_TIMEOUT / 2);
+        node.ask(Request::Fetch(fetch(3, 1, 1, 1)));
+    }
+    assert_ne!(node.raft.role(), Role::Leader);
+    // One that hears it moves on, or has nothing to hear.
+    let mut node = leader();
+    node.append(1);
+    for offset in [1, 2, 2, 2, 2, 2] {
+        node.wait(FETCH_TIMEOUT / 2);
+        node.ask(Request::Fetch(fetch(3, 1, offset, 1)));
+    }
+    assert_eq!(node.raft.role(), Role::Leader);
+}

@@ -453,3 +453,53 @@ fn a_voter_that_is_where_it_is_named_says_nothing() {
     node.respond(2, records(None, &[]));
     assert!(node.fetch_sent().is_some());
 }
+
+/// Node 1 of 1, 2, 3, whose log ends with the record that lets only 2 and 3 vote.
+fn going(quorum: QuorumState) -> Node {
+    let config = Config::dynamic(member(1), vec![id(-2)], Timeouts::default()).unwrap();
+    let mut log = summary(&[(1, 4)]);
+    for (offset, members) in [(2, &[1, 2, 3][..]), (3, &[2, 3])] {
+        log.voters.push(VotersAt {
+            offset,
+            voters: set(members),
+        });
+    }
+    Node::from(Raft::start(0, config, quorum, log, 7).unwrap())
+}
+
+#[test]
+fn who_is_going_may_stand_until_that_is_committed() {
+    // Its log may be the only one long enough to win.
+    let mut node = going(state(1, Some(1), None));
+    node.wait(ELECTION);
+    assert_eq!(node.raft.epoch(), 2);
+    node.wait(ELECTION);
+    assert_eq!(node.raft.role(), Role::Prospective);
+    node.respond(2, Body::Vote { granted: true });
+    assert_eq!(
+        node.raft.role(),
+        Role::Prospective,
+        "its own voice does not count"
+    );
+}
+
+#[test]
+fn who_is_gone_stands_no_more() {
+    let mut node = going(state(2, Some(2), None));
+    node.respond(2, records(Some(4), &[]));
+    node.wait(10 * FETCH_TIMEOUT);
+    assert_eq!(node.raft.role(), Role::Follower);
+}
+
+#[test]
+fn a_follower_that_does_not_vote_is_asked_for_its_voice_once_its_leader_is_missed() {
+    let mut node = resumed(4, &[1, 2, 3], state(1, Some(2), None));
+    node.respond(2, records(None, &[]));
+    let request = VoteRequest {
+        candidate: with_folder(3),
+        ..pre_vote(3, 1, (0, 0))
+    };
+    assert_eq!(node.ask_vote(request), denied());
+    node.wait(FETCH_TIMEOUT);
+    assert_eq!(node.ask_vote(request), granted());
+}
