@@ -2,7 +2,7 @@
 
 use crate::lost_records::lost_records;
 use crate::system::{Fill, Role, System};
-use ground::{Event, Ground, LinkCount, NodeSpec, Port, PowerCut, Program, Signal};
+use ground::{Event, Ground, LinkCount, LinkRule, NodeSpec, Port, PowerCut, Program, RuleCounts, Signal};
 use history::LostRecords;
 use std::collections::BTreeMap;
 use std::fs;
@@ -290,9 +290,7 @@ impl Cluster {
     /// Where it cannot be started.
     pub fn start(&self, id: i32) -> Result<(u32, u64), Error> {
         let node = self.node(id)?;
-        let argv = self.with_fill(node, |fill| {
-            self.system.start_command(fill, self.bug.as_deref())
-        });
+        let argv = self.with_fill(node, |fill| self.system.start_command(fill, self.bug.as_deref()));
         self.run(node, argv)
     }
 
@@ -360,6 +358,39 @@ impl Cluster {
     pub fn set_cut(&self, pairs: &[(Port, Port)], cut: bool) -> Result<(), Error> {
         self.ground.set_cut(pairs, cut)?;
         Ok(())
+    }
+
+    /// Puts a fault's rule on directed links, at the instant that is returned, in nanoseconds of the monotonic clock;
+    /// see [`Ground::set_rule`].
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn set_rule(&self, fault: u64, links: &[(Port, Port)], rule: LinkRule) -> Result<u64, Error> {
+        Ok(self.ground.set_rule(fault, links, rule)?)
+    }
+
+    /// Takes a fault's rule away; no error where there is none.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn clear_rule(&self, fault: u64) -> Result<u64, Error> {
+        Ok(self.ground.clear_rule(fault)?)
+    }
+
+    /// What a fault's rule has met and done so far.
+    ///
+    /// # Errors
+    /// Where the fault has no rule.
+    pub fn rule_counts(&self, fault: u64) -> Result<RuleCounts, Error> {
+        Ok(self.ground.rule_counts(fault)?)
+    }
+
+    /// Which of these links have power at both ends, and no rule; in the order asked.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn free_links(&self, links: &[(Port, Port)]) -> Result<Vec<bool>, Error> {
+        Ok(self.ground.free_links(links)?)
     }
 
     /// What each directed link carried.

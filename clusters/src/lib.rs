@@ -15,5 +15,7 @@ mod lost_records;
 mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
-pub use ground::{Event, LinkCount, Port, PowerCut, Signal};
+pub use ground::{
+    Effect, Event, Flap, Held, LinkCount, LinkRule, Port, PowerCut, RuleCounts, Signal, WHOLE_PPM,
+};
 pub use system::{Bugs, Fill, Format, Role, System};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::api::*;
 use crate::connection::Connection;
+use crate::link_rule::{LinkRule, RuleCounts};
 use crate::request::{Answer, Request};
 
 /// The ground, as the harness holds it. Clones share one connection to the keeper, which handles requests one at a
@@ -87,6 +88,44 @@ impl Ground {
             cut,
         })? {
             Answer::CutSet { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Puts a fault's rule on directed links, all at one instant, which is returned. A rule that the fault had is
+    /// replaced, and counts anew; rules of other faults stay. A rule outlives a loss of power of either end.
+    ///
+    /// The observer's links take no rule but [`crate::Effect::Silence`].
+    pub fn set_rule(&self, fault: u64, links: &[(Port, Port)], rule: LinkRule) -> Result<u64, Error> {
+        let pairs = links.to_vec();
+        match self.connection.ask(Request::SetRule { fault, pairs, rule })? {
+            Answer::RuleSet { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Takes a fault's rule away, at the instant that is returned; what still waits for it waits no longer. No error
+    /// where there is none.
+    pub fn clear_rule(&self, fault: u64) -> Result<u64, Error> {
+        match self.connection.ask(Request::ClearRule { fault })? {
+            Answer::RuleCleared { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What a fault's rule has met and done so far. An error where there is none.
+    pub fn rule_counts(&self, fault: u64) -> Result<RuleCounts, Error> {
+        match self.connection.ask(Request::RuleCounts { fault })? {
+            Answer::RuleCounts(counts) => Ok(counts),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Which of these links have power at both ends, and no rule of any fault; in the order asked.
+    pub fn free_links(&self, links: &[(Port, Port)]) -> Result<Vec<bool>, Error> {
+        let pairs = links.to_vec();
+        match self.connection.ask(Request::FreeLinks { pairs })? {
+            Answer::FreeLinks(free) => Ok(free),
             other => Err(other.unexpected()),
         }
     }

@@ -33,6 +33,8 @@
 mod api;
 mod handle;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod link_rule;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub mod proto;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod request;
@@ -92,6 +94,7 @@ pub mod doctor {
 
 pub use api::*;
 pub use handle::Ground;
+pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};
 pub use linux::{act_as_owner, dispatch, free_bytes, give_all, is_root, launch};
 
 /// The device to which the observer's sockets are bound, so that its links can be told from the clients'.

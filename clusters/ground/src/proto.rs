@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::link_rule::{LinkRule, RuleCounts};
+
 /// The port of the harness's clients.
 pub const CLIENTS: u8 = 0;
 /// The port of the observer, whose links no partition cuts.
@@ -41,6 +43,32 @@ pub enum ToWire {
         /// Cut them, or heal them.
         cut: bool,
     },
+    /// Put a fault's rule on these links, and on no others; one that it had is replaced, and counts anew. Stays in
+    /// force over `Unplug` and `Plug`. Answered `Done`.
+    SetRule {
+        /// The fault.
+        fault: u64,
+        /// The links.
+        pairs: Vec<(u8, u8)>,
+        /// The rule.
+        rule: LinkRule,
+    },
+    /// Take a fault's rule away; what still waits for it waits no longer. No error where there is none. Answered
+    /// `Done`.
+    ClearRule {
+        /// The fault.
+        fault: u64,
+    },
+    /// What a fault's rule has met so far. Answered `RuleCounts`.
+    RuleCounts {
+        /// The fault.
+        fault: u64,
+    },
+    /// Which of these links have a cable at both ends, and no rule. Answered `Free`.
+    Free {
+        /// The links.
+        pairs: Vec<(u8, u8)>,
+    },
     /// What went over the links from one port so far. Answered `Counters`.
     Counters {
         /// The port.
@@ -71,6 +99,13 @@ pub enum FromWire {
         /// By `to`, rising.
         links: Vec<LinkCounter>,
     },
+    /// What a fault's rule has met so far.
+    RuleCounts(RuleCounts),
+    /// Which of the links have a cable at both ends, and no rule.
+    Free {
+        /// In the order asked.
+        free: Vec<bool>,
+    },
     /// When each link delivered its first frame since it was marked.
     FirstFrames {
         /// In the order asked; none where there was none, or no mark.
@@ -90,13 +125,13 @@ pub struct LinkCounter {
     pub to: u8,
     /// Frames delivered.
     pub passed: u64,
-    /// Frames dropped because the link was cut or a cable was pulled.
+    /// Frames dropped because that was asked for (a cut, a rule) or a cable was pulled.
     pub dropped: u64,
     /// Bytes delivered.
     pub bytes: u64,
     /// Frames lost though nobody asked for it: short writes, a full queue.
     pub unasked: u64,
-    /// Whether it is cut now.
+    /// Whether it is cut now, all of it or a port's traffic.
     pub cut: bool,
 }
 

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use crate::api::*;
+use crate::link_rule::{LinkRule, RuleCounts};
 use crate::proto::DiskStats;
 
 /// Harness to keeper.
@@ -18,16 +19,54 @@ pub struct Asked {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     AddNode(NodeSpec),
-    PowerOn { node: i32 },
-    Start { node: i32, program: Program },
-    Signal { node: i32, signal: Signal },
-    PowerOff { nodes: Vec<i32>, fault: u64 },
-    SetCut { pairs: Vec<(Port, Port)>, cut: bool },
-    Counters { from: Port },
-    Mark { pairs: Vec<(Port, Port)> },
-    FirstFrames { pairs: Vec<(Port, Port)> },
-    Namespaces { node: i32 },
-    DiskStats { node: i32 },
+    PowerOn {
+        node: i32,
+    },
+    Start {
+        node: i32,
+        program: Program,
+    },
+    Signal {
+        node: i32,
+        signal: Signal,
+    },
+    PowerOff {
+        nodes: Vec<i32>,
+        fault: u64,
+    },
+    SetCut {
+        pairs: Vec<(Port, Port)>,
+        cut: bool,
+    },
+    SetRule {
+        fault: u64,
+        pairs: Vec<(Port, Port)>,
+        rule: LinkRule,
+    },
+    ClearRule {
+        fault: u64,
+    },
+    RuleCounts {
+        fault: u64,
+    },
+    FreeLinks {
+        pairs: Vec<(Port, Port)>,
+    },
+    Counters {
+        from: Port,
+    },
+    Mark {
+        pairs: Vec<(Port, Port)>,
+    },
+    FirstFrames {
+        pairs: Vec<(Port, Port)>,
+    },
+    Namespaces {
+        node: i32,
+    },
+    DiskStats {
+        node: i32,
+    },
 }
 
 /// Keeper to harness.
@@ -46,6 +85,10 @@ pub enum Answer {
     Signalled(Signalled),
     PowerCuts(Vec<PowerCut>),
     CutSet { at_ns: u64 },
+    RuleSet { at_ns: u64 },
+    RuleCleared { at_ns: u64 },
+    RuleCounts(RuleCounts),
+    FreeLinks(Vec<bool>),
     Counters(Vec<LinkCount>),
     Marked { at_ns: u64 },
     FirstFrames(Vec<Option<u64>>),

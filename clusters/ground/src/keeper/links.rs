@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Keeper, refused};
 use crate::api::{Error, LinkCount, Port};
+use crate::link_rule::{LinkRule, RuleCounts};
 use crate::proto::{CLIENTS, FIRST_NODE, FromWire, OBSERVER, ToWire};
 
 /// How long the wire may take to answer: it looks at its control socket between two frames.
@@ -18,6 +19,39 @@ impl Keeper {
         );
         let pairs = self.numbers(pairs, &what)?;
         self.wire_done(&what, &ToWire::SetCut { pairs, cut })
+    }
+
+    pub(super) fn set_rule(
+        &mut self,
+        fault: u64,
+        pairs: &[(Port, Port)],
+        rule: LinkRule,
+    ) -> Result<u64, Error> {
+        let what = format!("putting the rule of fault {fault} on {} links", pairs.len());
+        let pairs = self.numbers(pairs, &what)?;
+        self.wire_done(&what, &ToWire::SetRule { fault, pairs, rule })
+    }
+
+    pub(super) fn clear_rule(&mut self, fault: u64) -> Result<u64, Error> {
+        let what = format!("taking the rule of fault {fault} away");
+        self.wire_done(&what, &ToWire::ClearRule { fault })
+    }
+
+    pub(super) fn rule_counts(&mut self, fault: u64) -> Result<RuleCounts, Error> {
+        let what = format!("asking what the rule of fault {fault} has met");
+        match self.ask_wire(&ToWire::RuleCounts { fault }) {
+            FromWire::RuleCounts(counts) => Ok(counts),
+            other => Err(wire_failed(what, other)),
+        }
+    }
+
+    pub(super) fn free_links(&mut self, pairs: &[(Port, Port)]) -> Result<Vec<bool>, Error> {
+        let what = format!("asking which of {} links are free", pairs.len());
+        let pairs = self.numbers(pairs, &what)?;
+        match self.ask_wire(&ToWire::Free { pairs }) {
+            FromWire::Free { free } => Ok(free),
+            other => Err(wire_failed(what, other)),
+        }
     }
 
     pub(super) fn mark(&mut self, pairs: &[(Port, Port)]) -> Result<u64, Error> {

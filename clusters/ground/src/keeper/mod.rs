@@ -169,6 +169,12 @@ impl Keeper {
             Request::Signal { node, signal } => self.signal(node, signal).map(Answer::Signalled),
             Request::PowerOff { nodes, fault } => self.power_off(&nodes, fault).map(Answer::PowerCuts),
             Request::SetCut { pairs, cut } => self.set_cut(&pairs, cut).map(|at_ns| Answer::CutSet { at_ns }),
+            Request::SetRule { fault, pairs, rule } => self
+                .set_rule(fault, &pairs, rule)
+                .map(|at_ns| Answer::RuleSet { at_ns }),
+            Request::ClearRule { fault } => self.clear_rule(fault).map(|at_ns| Answer::RuleCleared { at_ns }),
+            Request::RuleCounts { fault } => self.rule_counts(fault).map(Answer::RuleCounts),
+            Request::FreeLinks { pairs } => self.free_links(&pairs).map(Answer::FreeLinks),
             Request::Counters { from } => self.counters(from).map(Answer::Counters),
             Request::Mark { pairs } => self.mark(&pairs).map(|at_ns| Answer::Marked { at_ns }),
             Request::FirstFrames { pairs } => self.first_frames(&pairs).map(Answer::FirstFrames),

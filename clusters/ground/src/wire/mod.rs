@@ -1,8 +1,13 @@
 //! The wire: a process that carries every frame of a run from TAP to TAP, and answers the keeper.
 //!
 //! One thread and one loop, so that what the keeper asks happens between two frames: an answer means that it is in
-//! force. What a frame's fate is, [`switch`] decides.
+//! force. What a frame's fate is, [`switch`] decides; what faults do to it, [`rules`]. Frames that wait are woken for
+//! by a timer, to the microsecond.
 
+mod packet_view;
+mod queue;
+mod random;
+mod rules;
 mod switch;
 
 use std::io;
@@ -11,15 +16,21 @@ use std::process::ExitCode;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use nix::sys::timer::Expiration;
+use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::unistd::{read, write};
 
+use crate::link_rule::Effect;
 use crate::packet::Channel;
-use crate::proto::{FromWire, PORTS, ToWire};
+use crate::proto::{FromWire, OBSERVER, PORTS, ToWire};
 use crate::sys;
-use switch::{Fate, Switch};
+use switch::{Fate, Ruled, Switch, Ticket};
 
 /// What epoll calls the control socket; ports are called by their number.
 const KEEPER: u64 = u64::MAX;
+/// What epoll calls the timer.
+const TIMER: u64 = u64::MAX - 1;
 /// Frames taken from one port before the others and the keeper have their turn.
 const FRAMES_A_TURN: usize = 64;
 /// Longer than any frame of a TAP.
@@ -42,6 +53,9 @@ struct Wire {
     taps: Vec<Option<OwnedFd>>,
     switch: Switch,
     frame: Vec<u8>,
+    timer: TimerFd,
+    /// For when the timer is set.
+    armed: Option<u64>,
 }
 
 impl Wire {
@@ -60,6 +74,12 @@ impl Wire {
             "epoll on the control socket",
             epoll.add(&keeper, EpollEvent::new(EpollFlags::EPOLLIN, KEEPER)),
         )?;
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = sys::said("timerfd", TimerFd::new(ClockId::CLOCK_MONOTONIC, flags))?;
+        sys::said(
+            "epoll on the timer",
+            epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER)),
+        )?;
         let taps = (0..PORTS).map(|_| None).collect();
         Ok(Wire {
             keeper,
@@ -67,11 +87,13 @@ impl Wire {
             taps,
             switch: Switch::new(),
             frame: vec![0; LONGEST_FRAME],
+            timer,
+            armed: None,
         })
     }
 
     fn run(mut self) -> io::Result<()> {
-        let mut events = [EpollEvent::empty(); PORTS as usize + 1];
+        let mut events = [EpollEvent::empty(); PORTS as usize + 2];
         loop {
             let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
                 Err(Errno::EINTR) => continue,
@@ -82,9 +104,12 @@ impl Wire {
             if ready.iter().any(|event| event.data() == KEEPER) && !self.answer()? {
                 return Ok(());
             }
-            for event in ready.iter().filter(|event| event.data() != KEEPER) {
+            self.let_late_go();
+            for event in ready.iter().filter(|event| event.data() < TIMER) {
                 self.carry(event.data() as u8);
             }
+            self.let_late_go();
+            self.arm()?;
         }
     }
 
@@ -122,6 +147,29 @@ impl Wire {
                 pairs
                     .into_iter()
                     .for_each(|(from, to)| self.switch.set_cut(from, to, cut));
+            }
+            ToWire::SetRule { fault, pairs, rule } => {
+                all_known(&pairs)?;
+                rule.check()?;
+                let observers = |(from, to): &(u8, u8)| *from == OBSERVER || *to == OBSERVER;
+                if rule.effect != Effect::Silence && pairs.iter().any(observers) {
+                    return Err("no fault but a stopped machine touches the observer's links".into());
+                }
+                self.switch.set_rule(fault, &pairs, rule, sys::monotonic_ns());
+            }
+            ToWire::ClearRule { fault } => {
+                self.switch.clear_rule(fault);
+                self.let_late_go();
+            }
+            ToWire::RuleCounts { fault } => {
+                let counts = self.switch.rule_counts(fault, sys::monotonic_ns());
+                let none = || format!("fault {fault} has no rule on any link");
+                return Ok(FromWire::RuleCounts(counts.ok_or_else(none)?));
+            }
+            ToWire::Free { pairs } => {
+                all_known(&pairs)?;
+                let free = pairs.into_iter().map(|(from, to)| self.switch.is_free(from, to));
+                return Ok(FromWire::Free { free: free.collect() });
             }
             ToWire::Counters { from } => {
                 known(from)?;
@@ -186,6 +234,36 @@ impl Wire {
         }
     }
 
+    /// Delivers what has waited long enough.
+    fn let_late_go(&mut self) {
+        while self.switch.next_due().is_some() {
+            let Some((to, ticket, frame)) = self.switch.due(sys::monotonic_ns()) else {
+                return;
+            };
+            deliver(&mut self.switch, &self.taps, to, &ticket, &frame);
+        }
+    }
+
+    /// Sets the timer for the next frame that waits. One that rings for nothing is reset, or it would ring on.
+    fn arm(&mut self) -> io::Result<()> {
+        let due = self.switch.next_due();
+        let rings = self.armed.is_some_and(|at| at <= sys::monotonic_ns());
+        if due == self.armed && !rings {
+            return Ok(());
+        }
+        let set = match due {
+            None => self.timer.unset(),
+            Some(at) => {
+                let at = TimeSpec::from_duration(std::time::Duration::from_nanos(at));
+                let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME;
+                self.timer.set(Expiration::OneShot(at), flags)
+            }
+        };
+        sys::said("setting the timer", set)?;
+        self.armed = due;
+        Ok(())
+    }
+
     fn forward(&mut self, from: u8, length: usize) {
         let frame = &self.frame[..length];
         let mut left = self.switch.destinations(from, frame);
@@ -193,8 +271,26 @@ impl Wire {
             // At most 63, since a bit is set.
             let to = left.trailing_zeros() as u8;
             left &= left - 1;
-            if self.switch.decide(from, to) != Fate::Deliver {
-                continue;
+            match self.switch.decide(from, to) {
+                Fate::Deliver => {}
+                Fate::Ruled => {
+                    match self.switch.rule(from, to, frame, sys::monotonic_ns()) {
+                        Ruled::Kept => {}
+                        Ruled::Now(ticket, changed) => {
+                            let frame = changed.as_deref().unwrap_or(frame);
+                            deliver(&mut self.switch, &self.taps, to, &ticket, frame);
+                        }
+                        Ruled::Reset([to_receiver, to_sender]) => {
+                            // Forged, and on no link: a port that does not take it goes on with its connection, which
+                            // the next draw may end.
+                            for (port, reset) in [(to, to_receiver), (from, to_sender)] {
+                                let _ = self.taps[usize::from(port)].as_ref().map(|tap| put(tap, &reset));
+                            }
+                        }
+                    }
+                    continue;
+                }
+                Fate::Drop | Fate::NoCable => continue,
             }
             match self.taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
                 Some(Ok(sent)) if sent == length => {
@@ -202,6 +298,18 @@ impl Wire {
                 }
                 _ => self.switch.refused(from, to),
             }
+        }
+    }
+}
+
+/// Delivers all copies of a frame that met rules.
+fn deliver(switch: &mut Switch, taps: &[Option<OwnedFd>], to: u8, ticket: &Ticket, frame: &[u8]) {
+    for _ in 0..ticket.copies() {
+        match taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
+            Some(Ok(sent)) if sent == frame.len() => {
+                switch.ruled_delivered(ticket, sent, sys::monotonic_ns());
+            }
+            _ => switch.ruled_refused(ticket),
         }
     }
 }
