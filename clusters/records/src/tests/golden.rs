@@ -327,3 +327,22 @@ fn records_that_say_little() {
     let reason = Some("r".into());
     same(Record::AbortTransaction { reason }, "0119000100020272");
 }
+
+/// Made by hand: ids and lengths are unsigned varints, seven bits a byte, the lowest first.
+#[test]
+fn ids_and_lengths_of_more_than_seven_bits() {
+    let topic = Topic {
+        name: "n".repeat(200),
+        topic_id: id(9),
+    };
+    // The length plus one, 201, is 0x49 and the mark that another byte follows, then 1.
+    let hex = ["010200", "c901", &"6e".repeat(200), &"09".repeat(16), "00"].concat();
+    same(Record::Topic(topic), &hex);
+    // Id 300 is 0x2c and the mark, then 2; version 130 is 0x02 and the mark, then 1.
+    let unknown = Record::Unknown {
+        id: 300,
+        version: 130,
+        body: vec![7, 0],
+    };
+    same(unknown, "01ac0282010700");
+}
