@@ -2,7 +2,7 @@
 
 use crate::lost_records::lost_records;
 use crate::system::{Fill, Role, System};
-use ground::{Event, Ground, LinkCount, LinkRule, NodeSpec, Port, PowerCut, Program, RuleCounts, Signal};
+use ground::{Event, Ground, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
 use history::LostRecords;
 use std::collections::BTreeMap;
 use std::fs;
@@ -334,12 +334,12 @@ impl Cluster {
         }
     }
 
-    /// Cuts the power of some nodes, at one instant.
+    /// Cuts the power of some nodes, at one instant; what their disks have left the policy says.
     ///
     /// # Errors
     /// Where the ground refuses.
-    pub fn power_off(&self, ids: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
-        Ok(self.ground.power_off(ids, fault)?)
+    pub fn power_off(&self, ids: &[i32], fault: u64, policy: Policy) -> Result<Vec<PowerCut>, Error> {
+        Ok(self.ground.power_off(ids, fault, policy)?)
     }
 
     /// Gives a node power again; it is not started by that.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use disk::{Disk, DiskPaths, Profile, Remainder, Serving};
+use disk::{Disk, DiskPaths, Policy, Serving};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
@@ -49,6 +49,8 @@ fn run(keeper: Channel) -> io::Result<()> {
 
 struct DiskProcess {
     keeper: Arc<Channel>,
+    /// Whose it is.
+    node: i32,
     disk: Option<Arc<Disk>>,
     serving: Option<(Serving, RawFd)>,
 }
@@ -60,6 +62,7 @@ impl DiskProcess {
         sys::said("sigaction", unsafe { sigaction(WAKE, &wake) })?;
         Ok(DiskProcess {
             keeper: Arc::new(keeper),
+            node: 0,
             disk: None,
             serving: None,
         })
@@ -81,11 +84,11 @@ impl DiskProcess {
 
     fn obey(&mut self, message: ToDisk, descriptors: Vec<OwnedFd>) -> Result<FromDisk, String> {
         match message {
-            ToDisk::Open { node: _, home } => self.open(DiskPaths::in_home(home))?,
+            ToDisk::Open { node, home } => self.open(node, DiskPaths::in_home(home))?,
             ToDisk::Serve => self.serve(descriptors)?,
             ToDisk::PowerOff => self.disk()?.power_off(),
             ToDisk::Abort => self.abort()?,
-            ToDisk::Settle { fault } => return self.settle(fault).map(FromDisk::Loss),
+            ToDisk::Settle { fault, policy } => return self.settle(fault, policy).map(FromDisk::Loss),
             ToDisk::Stats => return self.stats().map(FromDisk::Stats),
         }
         Ok(FromDisk::Done {
@@ -99,7 +102,7 @@ impl DiskProcess {
             .ok_or_else(|| "the disk is not open; open it first".into())
     }
 
-    fn open(&mut self, paths: DiskPaths) -> Result<(), String> {
+    fn open(&mut self, node: i32, paths: DiskPaths) -> Result<(), String> {
         if self.disk.is_some() {
             return Err("the disk is open already".into());
         }
@@ -112,7 +115,8 @@ impl DiskProcess {
                 });
             }
         };
-        self.disk = Some(Disk::open(paths, Profile::Ext4, report).map_err(|why| why.to_string())?);
+        self.disk = Some(Disk::open(paths, report).map_err(|why| why.to_string())?);
+        self.node = node;
         Ok(())
     }
 
@@ -173,16 +177,20 @@ impl DiskProcess {
         }
     }
 
-    fn settle(&mut self, fault: u64) -> Result<DiskLoss, String> {
+    fn settle(&mut self, fault: u64, mut policy: Policy) -> Result<DiskLoss, String> {
         self.await_end(MOUNT_PATIENCE)?;
+        // Disks that lose their power together draw apart. The factor is odd and large, so that no two nodes and
+        // neighbouring seeds meet.
+        policy.seed ^= (self.node as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let loss = self
             .disk()?
-            .settle(fault, Remainder::OnlySynced)
+            .settle(fault, policy)
             .map_err(|why| why.to_string())?;
         // Whose records they were, the harness reads from the lost bytes; the disk knows files alone.
         Ok(DiskLoss {
             bytes: loss.bytes,
             files: loss.files,
+            kept_unsynced: loss.kept_bytes,
         })
     }
 
@@ -328,6 +336,11 @@ mod tests {
         }
     }
 
+    fn settle(fault: u64) -> ToDisk {
+        let policy = Policy::default();
+        ToDisk::Settle { fault, policy }
+    }
+
     #[test]
     fn a_disk_is_opened_once_and_first() {
         let bench = Bench::new("order");
@@ -338,11 +351,11 @@ mod tests {
             home: bench.home.clone(),
         });
         bench.refused(ToDisk::Serve);
-        assert!(bench.refused(ToDisk::Settle { fault: 1 }).contains("power is on"));
+        assert!(bench.refused(settle(1)).contains("power is on"));
         bench.refused(ToDisk::Abort);
         bench.done(ToDisk::PowerOff);
         assert_eq!(
-            bench.ask(ToDisk::Settle { fault: 1 }),
+            bench.ask(settle(1)),
             FromDisk::Loss(DiskLoss::default())
         );
         assert_eq!(bench.ask(ToDisk::Stats), FromDisk::Stats(DiskStats::default()));
@@ -359,11 +372,11 @@ mod tests {
             bench.done(ToDisk::PowerOff);
             assert!(
                 bench
-                    .refused(ToDisk::Settle { fault: 4 })
+                    .refused(settle(4))
                     .contains("still mounted")
             );
         });
-        let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 4 }) else {
+        let FromDisk::Loss(loss) = bench.ask(settle(4)) else {
             panic!()
         };
         assert_eq!((loss.bytes, loss.files), (5, 1));
@@ -391,7 +404,7 @@ mod tests {
             bench.done(ToDisk::Abort);
             let error = std::fs::metadata(at.join("other")).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ENOTCONN));
-            let FromDisk::Loss(loss) = bench.ask(ToDisk::Settle { fault: 5 }) else {
+            let FromDisk::Loss(loss) = bench.ask(settle(5)) else {
                 panic!()
             };
             assert_eq!((loss.bytes, loss.files), (4, 1));

@@ -4,6 +4,8 @@ use std::net::Ipv4Addr;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use disk::Policy;
+
 use crate::api::*;
 use crate::connection::Connection;
 use crate::link_rule::{LinkRule, RuleCounts};
@@ -69,11 +71,13 @@ impl Ground {
         }
     }
 
-    /// Cuts the power of nodes, all links before the first kill. Silent: no frame leaves after the cut.
-    pub fn power_off(&self, nodes: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
+    /// Cuts the power of nodes, all links before the first kill. Silent: no frame leaves after the cut. What is left
+    /// on the disks the policy says; each draws for itself.
+    pub fn power_off(&self, nodes: &[i32], fault: u64, policy: Policy) -> Result<Vec<PowerCut>, Error> {
         match self.connection.ask(Request::PowerOff {
             nodes: nodes.to_vec(),
             fault,
+            policy,
         })? {
             Answer::PowerCuts(cuts) => Ok(cuts),
             other => Err(other.unexpected()),

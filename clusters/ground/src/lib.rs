@@ -93,6 +93,7 @@ pub mod doctor {
 }
 
 pub use api::*;
+pub use disk::{Policy, Profile, Remainder};
 pub use handle::Ground;
 pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};
 pub use linux::{act_as_owner, dispatch, free_bytes, give_all, is_root, launch};

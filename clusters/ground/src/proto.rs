@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use disk::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::link_rule::{LinkRule, RuleCounts};
@@ -160,6 +161,8 @@ pub enum ToDisk {
     Settle {
         /// The fault, for the ledger.
         fault: u64,
+        /// Which of the legal states it leaves; the disk mixes its node's number into the seed.
+        policy: Policy,
     },
     /// How much the disk holds. Answered `Stats`.
     Stats,
@@ -196,6 +199,9 @@ pub struct DiskLoss {
     pub bytes: u64,
     /// Files that lost bytes, or their names.
     pub files: u64,
+    /// Bytes that nobody had synced and that are there all the same.
+    #[serde(default)]
+    pub kept_unsynced: u64,
 }
 
 /// What a disk holds.

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use disk::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::api::*;
@@ -33,6 +34,7 @@ pub enum Request {
     PowerOff {
         nodes: Vec<i32>,
         fault: u64,
+        policy: Policy,
     },
     SetCut {
         pairs: Vec<(Port, Port)>,

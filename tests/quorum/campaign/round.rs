@@ -5,7 +5,7 @@ use super::figures::{Round, UNIT};
 use super::kind::{Hold, Kind};
 use super::probe::{Inner, Sighting};
 use super::stage::Stage;
-use clusters::{Cluster, Port};
+use clusters::{Cluster, Policy, Port};
 use ground::sys::monotonic_ns;
 use nemesis::crash::Crash;
 use nemesis::cut_network::CutNetwork;
@@ -228,7 +228,7 @@ async fn join(mut tasks: JoinSet<Result<Measured, NotTaken>>) -> Result<Vec<Meas
 fn cut_all_power(stage: &Stage, fault: u64) -> Result<Vec<Measured>, Stop> {
     let nodes = all_nodes(&stage.cluster);
     stage.expect(&nodes, true);
-    let cuts = stage.cluster.power_off(&nodes, fault)?;
+    let cuts = stage.cluster.power_off(&nodes, fault, Policy::default())?;
     let mut all = Vec::new();
     for node in stage.cluster.nodes() {
         let Some(cut) = cuts.iter().find(|cut| cut.node == node.id) else {

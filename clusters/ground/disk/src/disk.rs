@@ -2,7 +2,7 @@
 use crate::fs::Fs;
 use crate::ledger::Loss;
 use crate::model::{Limits, Model};
-use crate::{DiskError, DiskPaths, Profile, Remainder};
+use crate::{DiskError, DiskPaths, Policy};
 use nix::errno::Errno;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -71,21 +71,19 @@ impl Disk {
     /// Opens a disk with the usual bounds. What is in the backing folder counts as durable.
     pub fn open(
         paths: DiskPaths,
-        profile: Profile,
         reporter: impl Fn(Trouble) + Send + Sync + 'static,
     ) -> Result<Arc<Disk>, DiskError> {
-        Disk::with_limits(paths, profile, Limits::default(), reporter)
+        Disk::with_limits(paths, Limits::default(), reporter)
     }
 
     /// Opens a disk with bounds of one's own.
     pub fn with_limits(
         paths: DiskPaths,
-        profile: Profile,
         limits: Limits,
         reporter: impl Fn(Trouble) + Send + Sync + 'static,
     ) -> Result<Arc<Disk>, DiskError> {
         Ok(Arc::new(Disk {
-            model: Mutex::new(Model::open(paths, profile, limits)?),
+            model: Mutex::new(Model::open(paths, limits)?),
             serving: AtomicUsize::new(0),
             bytes_written: AtomicU64::new(0),
             fsyncs: AtomicU64::new(0),
@@ -126,11 +124,11 @@ impl Disk {
     }
 
     /// Makes the remainder of the cut, once the mount is gone, and turns the power on again.
-    pub fn settle(&self, fault: u64, remainder: Remainder) -> Result<Loss, DiskError> {
+    pub fn settle(&self, fault: u64, policy: Policy) -> Result<Loss, DiskError> {
         if self.serving.load(Ordering::SeqCst) > 0 {
             return Err(DiskError::StillServing);
         }
-        self.model().settle(fault, remainder)
+        self.model().settle(fault, policy)
     }
 
     /// Counters.

@@ -416,10 +416,10 @@ impl Filesystem for Fs {
         reply.ok();
     }
 
-    fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         self.sync(
             self.disk
-                .request("fsync of a folder", |m, now| m.sync_folder(now)),
+                .request("fsync of a folder", |m, now| m.sync_folder(now, ino.0)),
             reply,
         );
     }

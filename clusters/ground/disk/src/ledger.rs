@@ -1,7 +1,7 @@
 //! The ledger: what each cut dropped, and where the dropped bytes were saved. JSON lines outside the mount.
 //!
 //! Times are nanoseconds of the machine's monotonic clock, which every process of a run shares.
-use crate::DiskError;
+use crate::{DiskError, Profile, Remainder};
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -25,13 +25,44 @@ pub struct Cut {
     /// Which fault it was.
     pub fault: u64,
     /// The policy that made the remainder.
-    pub remainder: String,
+    pub remainder: Remainder,
+    /// Which states it held for legal.
+    pub profile: Profile,
+    /// What it drew from.
+    pub seed: u64,
     /// Bytes written and lost, over all files.
     pub bytes: u64,
     /// Files that lost bytes, a length or their name.
     pub files: Vec<LostFile>,
     /// Names taken back, the latest first.
     pub names: Vec<LostName>,
+    /// Bytes written, not synced, and kept all the same.
+    pub kept_bytes: u64,
+    /// Files that have such bytes.
+    pub kept_files: Vec<KeptFile>,
+    /// Changes of names that nobody synced, and that were kept all the same; the oldest first.
+    pub kept_names: Vec<LostName>,
+}
+
+/// What one file kept though nobody had synced it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptFile {
+    /// Its path below the mount at the cut.
+    pub path: String,
+    /// The kept bytes, `[from, to)`.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+/// Bytes written in one run, of which a cut kept a part and dropped another.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mixed {
+    /// Where the run begins.
+    pub from: u64,
+    /// Where it ended.
+    pub to: u64,
+    /// Where all of it was saved as it was, relative to the folder of lost bytes: what was lost is found by reading
+    /// what was there, not its pieces.
+    pub saved: String,
 }
 
 /// One file's loss.
@@ -43,13 +74,16 @@ pub struct LostFile {
     pub ranges: Vec<(u64, u64)>,
     /// Where each range was saved, relative to the folder of lost bytes; as many as `ranges`.
     pub saved: Vec<String>,
+    /// The runs of which a part was kept.
+    #[serde(default)]
+    pub mixed: Vec<Mixed>,
     /// Its length at the cut.
     pub had_length: u64,
     /// Its length now; none where its name went.
     pub left_length: Option<u64>,
 }
 
-/// One name taken back.
+/// One change of names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum LostName {
@@ -83,7 +117,7 @@ pub struct WrittenBack {
     pub why: Bound,
     /// The file whose data became durable; none for names.
     pub path: Option<String>,
-    /// Un-synced bytes, or names, that became durable.
+    /// Un-synced bytes, names, or bytes of removed files, whose fate became durable.
     pub amount: u64,
 }
 
@@ -95,6 +129,8 @@ pub enum Bound {
     Memory,
     /// Names that are not durable.
     Names,
+    /// Bytes of removed files that waited for their folders' syncs: under `posix-strict` they can not come back any more.
+    Trash,
 }
 
 /// What a cut came to.
@@ -106,6 +142,10 @@ pub struct Loss {
     pub files: u64,
     /// Names taken back.
     pub names: u64,
+    /// Bytes kept though nobody had synced them.
+    pub kept_bytes: u64,
+    /// Names kept though nobody had synced them.
+    pub kept_names: u64,
     /// The line of the ledger, as it was written.
     pub line: String,
 }

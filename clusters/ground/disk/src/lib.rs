@@ -9,25 +9,45 @@
 //! of attributes counts as durable at once. It keeps no data back from `rename` (a file system mounted with
 //! `noauto_da_alloc`): a file renamed over another without a sync may come back empty.
 //!
+//! Elsewhere than on Linux there are the policies alone, for those who write and read them.
+//!
 //! Invariants:
 //! 1. Reading through the mount, before a cut, equals reading the backing folder.
-//! 2. After [`Disk::settle`] the backing folder holds exactly what was durable at the cut, and nothing else.
-//! 3. Every byte that a cut drops was saved outside the mount first, and is named by a line of the [`ledger`].
+//! 2. After [`Disk::settle`] the backing folder holds one of the states that the profile allows, chosen by the policy
+//!    from its seed; by default exactly what was durable at the cut.
+//! 3. Every byte that a cut drops was saved outside the mount first, and is named by a line of the
+//!    [`ledger`]; so are those that it keeps though nobody synced them.
 //! 4. What is kept in memory to go back is bounded by [`Limits`]; above it the oldest data are written back, as
 //!    a kernel would, and the ledger says so. Only what is written after the power went is outside the bound.
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
 mod backing;
+#[cfg(target_os = "linux")]
 mod disk;
+#[cfg(target_os = "linux")]
+mod draw;
+#[cfg(target_os = "linux")]
 mod fs;
+#[cfg(target_os = "linux")]
 pub mod ledger;
+#[cfg(target_os = "linux")]
 pub mod model;
+mod policy;
+#[cfg(target_os = "linux")]
 mod ranges;
 
-pub use disk::{Disk, Serving, Stats, Trouble};
-pub use ledger::Loss;
-pub use model::Limits;
-pub use ranges::Ranges;
+#[cfg(target_os = "linux")]
+pub use linux::*;
+pub use policy::{Policy, Profile, Remainder, UnknownWord};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    pub use crate::disk::{Disk, Serving, Stats, Trouble};
+    pub use crate::ledger::Loss;
+    pub use crate::model::Limits;
+    pub use crate::ranges::Ranges;
+}
 
 use std::path::PathBuf;
 
@@ -55,25 +75,6 @@ impl DiskPaths {
             ledger: home.join("disk-ledger.jsonl"),
         }
     }
-}
-
-/// Which states a cut may legally leave.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Profile {
-    /// One journal: a sync of any file or folder commits all earlier names and truncations; names are written
-    /// back after [`model::NAMES_WRITTEN_BACK_AFTER`], data after [`model::DATA_WRITTEN_BACK_AFTER`].
-    #[default]
-    Ext4,
-}
-
-/// Which of the legal states a cut leaves.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Remainder {
-    /// Nothing but what was synced (or written back by age).
-    #[default]
-    OnlySynced,
 }
 
 /// Why a disk could not be opened, served or settled.

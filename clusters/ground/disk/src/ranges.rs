@@ -24,6 +24,69 @@ impl Ranges {
         self.0.insert(from, to);
     }
 
+    /// One range.
+    pub fn of(from: u64, to: u64) -> Ranges {
+        let mut one = Ranges::default();
+        one.add(from, to);
+        one
+    }
+
+    /// Removes `[from, to)`.
+    pub fn remove(&mut self, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        while let Some((&a, &z)) = self.0.range(..to).next_back() {
+            if z <= from {
+                break;
+            }
+            self.0.remove(&a);
+            if z > to {
+                self.0.insert(to, z);
+            }
+            if a < from {
+                self.0.insert(a, from);
+            }
+        }
+    }
+
+    /// What is in this set and in `[from, to)`.
+    pub fn within(&self, from: u64, to: u64) -> Ranges {
+        let mut part = self.clone();
+        part.cut_off(to);
+        part.remove(0, from);
+        part
+    }
+
+    /// What is in this set and in the other.
+    pub fn and(&self, other: &Ranges) -> Ranges {
+        let (mut ours, mut theirs) = (self.iter().peekable(), other.iter().peekable());
+        let mut both = Ranges::default();
+        while let (Some(&(a, z)), Some(&(b, y))) = (ours.peek(), theirs.peek()) {
+            both.add(a.max(b), z.min(y));
+            if z <= y {
+                ours.next()
+            } else {
+                theirs.next()
+            };
+        }
+        both
+    }
+
+    /// What is in this set and not in the other.
+    pub fn but(&self, other: &Ranges) -> Ranges {
+        let mut rest = self.clone();
+        for (from, to) in other.iter() {
+            rest.remove(from, to);
+        }
+        rest
+    }
+
+    /// The offset after the last byte; 0 where there is none.
+    pub fn end(&self) -> u64 {
+        self.0.last_key_value().map_or(0, |(_, z)| *z)
+    }
+
     /// Removes everything at and after `at`.
     pub fn cut_off(&mut self, at: u64) {
         self.0.split_off(&at);
@@ -88,6 +151,27 @@ mod tests {
     #[test]
     fn empty_adds_nothing() {
         assert!(of(&[(3, 3)]).is_empty());
+    }
+
+    #[test]
+    fn removing_splits_and_trims() {
+        let mut r = of(&[(0, 10), (20, 30), (40, 50)]);
+        r.remove(5, 7);
+        r.remove(25, 45);
+        r.remove(60, 70);
+        r.remove(3, 3);
+        let left: Vec<_> = r.iter().collect();
+        assert_eq!(left, [(0, 5), (7, 10), (20, 25), (45, 50)]);
+        assert_eq!(r.within(8, 47), of(&[(8, 10), (20, 25), (45, 47)]));
+        assert_eq!((r.end(), Ranges::default().end()), (50, 0));
+    }
+
+    #[test]
+    fn both_and_rest_are_the_whole() {
+        let (a, b) = (of(&[(0, 10), (20, 30)]), of(&[(5, 22), (29, 40)]));
+        assert_eq!(a.and(&b), of(&[(5, 10), (20, 22), (29, 30)]));
+        assert_eq!(a.but(&b), of(&[(0, 5), (22, 29)]));
+        assert_eq!(a.and(&b).bytes() + a.but(&b).bytes(), a.bytes());
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod support {
 }
 
 use disk::ledger::Line;
-use disk::{DiskError, Remainder};
+use disk::{DiskError, Policy};
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, FallocateFlags, RenameFlags, fallocate, renameat2};
 use nix::unistd::{Whence, lseek};
@@ -199,11 +199,11 @@ fn a_cut_takes_what_was_not_synced() {
         assert_eq!(errno(log.sync_all()), Errno::EIO);
         assert_eq!(errno(File::create(mnt.join("later"))), Errno::EIO);
         assert!(matches!(
-            m.disk.settle(3, Remainder::OnlySynced),
+            m.disk.settle(3, Policy::default()),
             Err(DiskError::StillServing)
         ));
     });
-    let loss = m.disk.settle(3, Remainder::OnlySynced).unwrap();
+    let loss = m.disk.settle(3, Policy::default()).unwrap();
     // The name `marker` was committed by the first sync, without its bytes; its removal was not.
     assert_eq!((loss.bytes, loss.files, loss.names), (10 + 4 + 5, 3, 2));
     assert!(matches!(&m.home.ledger()[..], [Line::Cut(cut)] if cut.fault == 3));
@@ -219,7 +219,7 @@ fn a_cut_takes_what_was_not_synced() {
         m.disk.serve(File::open("/dev/null").unwrap().into()),
         Err(DiskError::PowerIsOff)
     ));
-    assert_eq!(m.disk.settle(4, Remainder::OnlySynced).unwrap().bytes, 11);
+    assert_eq!(m.disk.settle(4, Policy::default()).unwrap().bytes, 11);
     assert_eq!(
         fs::read(m.home.paths().lost.join("4/log@7")).unwrap(),
         b"second life"
@@ -241,7 +241,7 @@ fn a_folders_sync_keeps_a_rename() {
         m.disk.power_off();
     });
     assert_eq!(m.disk.stats().fsyncs, 3);
-    assert_eq!(m.disk.settle(1, Remainder::OnlySynced).unwrap().names, 1);
+    assert_eq!(m.disk.settle(1, Policy::default()).unwrap().names, 1);
     let names: Vec<String> = m.home.tree().into_keys().collect();
     assert_eq!(names, ["a", "b.tmp"]);
 }

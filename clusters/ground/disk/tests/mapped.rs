@@ -6,7 +6,7 @@ mod support {
     pub use home::*;
 }
 
-use disk::Remainder;
+use disk::Policy;
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use std::ffi::c_void;
 use std::fs::{self, File, OpenOptions};
@@ -71,7 +71,7 @@ fn a_synced_mapping_stays_and_a_late_page_goes_into_the_ledger() {
         // The page is dirty in the kernel only, and is written now that the power is off.
         drop(mapping);
     });
-    let loss = m.disk.settle(9, Remainder::OnlySynced).unwrap();
+    let loss = m.disk.settle(9, Policy::default()).unwrap();
     assert_eq!((loss.bytes, loss.files), (4096, 1));
     assert_eq!(
         fs::read(m.home.paths().lost.join("9/index@4096")).unwrap(),

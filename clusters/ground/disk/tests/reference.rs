@@ -2,9 +2,9 @@
 #[path = "support/home.rs"]
 mod support;
 
+use disk::Policy;
 use disk::ledger::Line;
 use disk::model::{Allocate, Limits, Model, ROOT, Writer};
-use disk::{Profile, Remainder};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -69,6 +69,9 @@ impl Naive {
 
     fn truncate(&mut self, at: Duration, id: u64, length: usize) {
         let inode = self.inodes.get_mut(&id).unwrap();
+        if inode.now.len() == length {
+            return;
+        }
         inode.now.resize(length, 0);
         let syncs = inode.syncs;
         self.journal.push((at, Change::Truncated { id, syncs, length }));
@@ -92,7 +95,7 @@ impl Naive {
                 Change::Truncated { id, syncs, length } => {
                     let inode = self.inodes.get_mut(&id).unwrap();
                     if inode.syncs == syncs {
-                        inode.durable.truncate(length);
+                        inode.durable.resize(length, 0);
                     }
                 }
             }
@@ -170,7 +173,7 @@ struct Pair {
 impl Pair {
     fn new(seed: u64) -> Pair {
         let home = Home::new();
-        let model = Model::open(home.paths(), Profile::Ext4, Limits::default()).unwrap();
+        let model = Model::open(home.paths(), Limits::default()).unwrap();
         let at = Duration::from_secs(1000);
         Pair {
             home,
@@ -250,7 +253,7 @@ impl Pair {
             61..=64 => self.link(),
             65..=74 => self.sync(),
             75..=77 => {
-                self.model.sync_folder(self.at).unwrap();
+                self.model.sync_folder(self.at, ROOT).unwrap();
                 self.naive.commit(self.at);
             }
             78..=81 => self.open_or_close(),
@@ -433,7 +436,7 @@ impl Pair {
             "the backing folder is the current state"
         );
         self.fault += 1;
-        let loss = self.model.settle(self.fault, Remainder::OnlySynced).unwrap();
+        let loss = self.model.settle(self.fault, Policy::default()).unwrap();
         let after = self.naive.tree(&self.naive.durable, true);
         assert_eq!(self.home.tree(), after, "what is left is what was durable");
         self.check_ledger(&loss.line, &before);

@@ -4,7 +4,7 @@ mod support;
 
 use disk::ledger::{Bound, Line, LostName};
 use disk::model::{Limits, Model, ROOT, Writer};
-use disk::{DiskError, Loss, Profile, Remainder};
+use disk::{DiskError, Loss, Policy};
 use nix::errno::Errno;
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn bench() -> Bench {
 
 fn with(limits: Limits) -> Bench {
     let home = Home::new();
-    let model = Model::open(home.paths(), Profile::Ext4, limits).unwrap();
+    let model = Model::open(home.paths(), limits).unwrap();
     Bench { home, model }
 }
 
@@ -50,7 +50,7 @@ impl Bench {
 
     fn cut(&mut self, at: Duration) -> Loss {
         self.model.power_off(at);
-        self.model.settle(7, Remainder::OnlySynced).unwrap()
+        self.model.settle(7, Policy::default()).unwrap()
     }
 
     fn content(&self, name: &str) -> Option<Vec<u8>> {
@@ -104,7 +104,7 @@ fn a_sync_of_a_folder_keeps_names_and_no_data() {
     let mut b = bench();
     let a = b.create("a");
     b.write(a, 0, b"bytes");
-    b.model.sync_folder(START).unwrap();
+    b.model.sync_folder(START, ROOT).unwrap();
     b.create("later");
     b.cut(START);
     assert_eq!(b.content("a").unwrap(), b"");
@@ -167,7 +167,7 @@ fn a_replacing_rename_is_taken_back_or_kept() {
     assert_eq!(loss.names, 1);
     b.model.rename(START, from, to, false).unwrap();
     let _ = new;
-    b.model.sync_folder(START).unwrap();
+    b.model.sync_folder(START, ROOT).unwrap();
     b.cut(START);
     assert_eq!(
         (b.content("a").unwrap(), b.content("new")),
@@ -210,7 +210,7 @@ fn the_bytes_of_a_file_whose_name_goes_are_saved() {
         .mkdir(START, ROOT, OsStr::new("t-0"), 0o755, None)
         .unwrap()
         .ino;
-    b.model.sync_folder(START).unwrap();
+    b.model.sync_folder(START, ROOT).unwrap();
     let log = b
         .model
         .create(START, folder, OsStr::new("0.log"), 0o644, None)
@@ -247,14 +247,14 @@ fn late_pages_of_the_cache_are_unsynced_and_all_else_is_refused() {
     let refused = [
         b.model.write(START, a, 0, b"x", Writer::Call),
         b.model.sync(START, a),
-        b.model.sync_folder(START),
+        b.model.sync_folder(START, ROOT),
         b.model.set_length(START, a, 0),
         b.model.unlink(START, ROOT, OsStr::new("a")),
     ];
     assert_eq!(refused, [Err(Errno::EIO); 5]);
     // However late: the power is off, nothing is written back by age any more.
     b.model.tick(START + Duration::from_secs(3600));
-    let loss = b.model.settle(7, Remainder::OnlySynced).unwrap();
+    let loss = b.model.settle(7, Policy::default()).unwrap();
     assert_eq!((loss.bytes, b.content("a").unwrap()), (4096, vec![1; 4096]));
     assert_eq!(b.lost("7/a@0"), [2; 4096]);
     let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap().ino;
@@ -265,7 +265,7 @@ fn late_pages_of_the_cache_are_unsynced_and_all_else_is_refused() {
 fn settling_wants_the_power_off() {
     let mut b = bench();
     assert!(matches!(
-        b.model.settle(1, Remainder::OnlySynced),
+        b.model.settle(1, Policy::default()),
         Err(DiskError::PowerIsOn)
     ));
 }
@@ -286,6 +286,7 @@ fn above_the_bound_of_memory_the_oldest_is_written_back() {
     let mut b = with(Limits {
         memory: 64 << 10,
         names: 100,
+        ..Limits::default()
     });
     let old = b.durable("old", &[1; 40 << 10]);
     let young = b.durable("young", &[1; 40 << 10]);
@@ -310,6 +311,7 @@ fn a_change_that_alone_breaks_the_bound_is_written_back_at_once() {
     let mut b = with(Limits {
         memory: 64 << 10,
         names: 100,
+        ..Limits::default()
     });
     let a = b.durable("a", &[1; 200 << 10]);
     b.model.set_length(START, a, 10).unwrap();
@@ -323,6 +325,7 @@ fn above_the_bound_of_names_the_older_half_is_written_back() {
     let mut b = with(Limits {
         memory: 64 << 10,
         names: 10,
+        ..Limits::default()
     });
     for i in 0..11 {
         b.create(&format!("f{i}"));
@@ -338,7 +341,7 @@ fn a_deleted_open_file_lives_until_it_is_closed() {
     let a = b.durable("a", b"bytes");
     b.model.opened(a).unwrap();
     b.model.unlink(START, ROOT, OsStr::new("a")).unwrap();
-    b.model.sync_folder(START).unwrap();
+    b.model.sync_folder(START, ROOT).unwrap();
     assert_eq!(b.model.read(a, 0, 10).unwrap(), b"bytes");
     assert_eq!(b.model.attr(a).unwrap().nlink, 0);
     let trash = b.home.paths().trash;
@@ -355,12 +358,12 @@ fn a_file_with_a_name_the_disk_has_not_met_is_not_taken_for_gone() {
     std::fs::create_dir_all(&paths.backing).unwrap();
     std::fs::write(paths.backing.join("a"), b"x").unwrap();
     std::fs::hard_link(paths.backing.join("a"), paths.backing.join("b")).unwrap();
-    let model = Model::open(paths, Profile::Ext4, Limits::default()).unwrap();
+    let model = Model::open(paths, Limits::default()).unwrap();
     let mut b = Bench { home, model };
     let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap();
     assert_eq!(a.nlink, 2);
     b.model.unlink(START, ROOT, OsStr::new("a")).unwrap();
-    b.model.sync_folder(START).unwrap();
+    b.model.sync_folder(START, ROOT).unwrap();
     b.write(a.ino, 1, b"y");
     assert_eq!(b.cut(START).bytes, 1);
     assert_eq!(b.content("b").unwrap(), b"x");
@@ -415,6 +418,7 @@ fn a_truncation_that_a_write_back_overtook_takes_nothing_later() {
     let mut b = with(Limits {
         memory: 330,
         names: 100,
+        ..Limits::default()
     });
     let a = b.durable("a", &[1; 5000]);
     b.model.set_length(START, a, 100).unwrap();

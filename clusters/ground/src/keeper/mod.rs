@@ -167,7 +167,9 @@ impl Keeper {
             Request::PowerOn { node } => self.power_on(node).map(Answer::PoweredOn),
             Request::Start { node, program } => self.start(node, program).map(Answer::Started),
             Request::Signal { node, signal } => self.signal(node, signal).map(Answer::Signalled),
-            Request::PowerOff { nodes, fault } => self.power_off(&nodes, fault).map(Answer::PowerCuts),
+            Request::PowerOff { nodes, fault, policy } => {
+                self.power_off(&nodes, fault, policy).map(Answer::PowerCuts)
+            }
             Request::SetCut { pairs, cut } => self.set_cut(&pairs, cut).map(|at_ns| Answer::CutSet { at_ns }),
             Request::SetRule { fault, pairs, rule } => self
                 .set_rule(fault, &pairs, rule)

@@ -8,6 +8,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use disk::Policy;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -123,7 +124,12 @@ impl Keeper {
         self.children.forget(pid);
     }
 
-    pub(super) fn power_off(&mut self, ids: &[i32], fault: u64) -> Result<Vec<PowerCut>, Error> {
+    pub(super) fn power_off(
+        &mut self,
+        ids: &[i32],
+        fault: u64,
+        policy: Policy,
+    ) -> Result<Vec<PowerCut>, Error> {
         let what = format!("cutting the power of nodes {ids:?}");
         let mut places = Vec::with_capacity(ids.len());
         for id in ids {
@@ -146,7 +152,7 @@ impl Keeper {
         for at in &places {
             self.nodes[*at].life = None;
         }
-        let losses = self.settle(&places, fault);
+        let losses = self.settle(&places, fault, policy);
         let cuts = places
             .iter()
             .zip(dead_at_ns)
@@ -213,10 +219,11 @@ impl Keeper {
 
     /// What the cut leaves on each disk; all make it at the same time, since most of it is waiting for the kernel to
     /// drop the mounts. One that fails has no power from then on.
-    fn settle(&mut self, places: &[usize], fault: u64) -> Vec<Result<DiskLoss, Error>> {
+    fn settle(&mut self, places: &[usize], fault: u64, policy: Policy) -> Vec<Result<DiskLoss, Error>> {
         for at in places {
             // One that is gone is seen below.
-            let _ = self.nodes[*at].disk.channel.send(&ToDisk::Settle { fault });
+            let settle = ToDisk::Settle { fault, policy };
+            let _ = self.nodes[*at].disk.channel.send(&settle);
         }
         places.iter().map(|at| self.settled(*at)).collect()
     }

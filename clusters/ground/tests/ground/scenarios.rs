@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use ground::{Event, Ground, NodeSpec, Port, Program, Signal};
+use ground::{Event, Ground, NodeSpec, Policy, Port, Program, Signal};
 
 use crate::client::{Client, await_answer};
 
@@ -142,7 +142,7 @@ impl Bench {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGSTOP).unwrap();
         let answer = match part {
             "ackall-init" => self.ground.signal(1, Signal::Kill).map(drop),
-            _ => self.ground.power_off(&[1], 1).map(drop),
+            _ => self.ground.power_off(&[1], 1, Policy::default()).map(drop),
         };
         panic!("the keeper should have ended us: {answer:?}");
     }
@@ -283,7 +283,7 @@ impl Bench {
             client
         });
         // A connection between the two nodes' kernels would be loud too; the client's is the one we hold.
-        let cuts = self.ground.power_off(&[1, 2], 7).unwrap();
+        let cuts = self.ground.power_off(&[1, 2], 7, Policy::default()).unwrap();
         assert_eq!(cuts.iter().map(|cut| cut.node).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(cuts[0].cut_at_ns, cuts[1].cut_at_ns);
         assert!(
@@ -340,7 +340,7 @@ impl Bench {
         );
         let twice = self.ground.start(1, self.program(1, &["true"]));
         assert!(why(twice.unwrap_err()).contains("runs already"));
-        assert!(why(self.ground.power_off(&[1, 1], 0).unwrap_err()).contains("twice"));
+        assert!(why(self.ground.power_off(&[1, 1], 0, Policy::default()).unwrap_err()).contains("twice"));
         let spec = |id, home: &str| NodeSpec {
             id,
             name: "x".into(),
@@ -350,9 +350,9 @@ impl Bench {
         assert!(why(self.ground.add_node(spec(1, "/x")).unwrap_err()).contains("there is a node"));
         assert!(why(self.ground.add_node(spec(8, "/x")).unwrap_err()).contains("not in the run's folder"));
         assert!(!self.home(8).exists());
-        self.ground.power_off(&[3], 8).unwrap();
+        self.ground.power_off(&[3], 8, Policy::default()).unwrap();
         assert!(why(self.ground.signal(3, Signal::Stop).unwrap_err()).contains("no power"));
-        assert!(why(self.ground.power_off(&[3], 8).unwrap_err()).contains("no power"));
+        assert!(why(self.ground.power_off(&[3], 8, Policy::default()).unwrap_err()).contains("no power"));
         self.ground.power_on(3).unwrap();
         assert!(why(self.ground.signal(3, Signal::Terminate).unwrap_err()).contains("no program"));
         assert!(self.ground.signal(3, Signal::Kill).unwrap().took_at_ns.is_some());

@@ -1,7 +1,9 @@
 //! Bytes: reading, writing, lengths, syncs.
 use super::Model;
+use super::journal::Length;
 use super::unsynced::{Unsynced, read_up_to};
 use crate::backing::errno;
+use crate::ranges::Ranges;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
@@ -108,8 +110,7 @@ impl Model {
             } else {
                 end.min(file.metadata().map_or(end, |m| m.len()))
             };
-            u.length = u.length.max(end);
-            u.written.add(offset, end);
+            u.wrote(offset, end);
             wrote.map_err(errno)
         })?;
         if writer == Writer::SyncedCall {
@@ -129,13 +130,10 @@ impl Model {
         }
         let generation = self.change(now, ino, (length, u64::MAX), |file, u| {
             file.set_len(length).map_err(errno)?;
-            u.length = length;
-            u.written.cut_off(length);
-            Ok((length < u.durable_length).then_some(u.generation))
+            u.cut_to(length);
+            Ok(u.generation)
         })?;
-        if let Some(generation) = generation {
-            self.shrunk(now, ino, generation, length);
-        }
+        self.journal.push_length(now, ino, generation, length);
         self.enforce(now);
         Ok(())
     }
@@ -157,7 +155,7 @@ impl Model {
             .ok_or(Errno::EFBIG)?;
         let clears = matches!(how, Allocate::Punch | Allocate::Zero);
         let touched = if clears { (offset, end) } else { (0, 0) };
-        self.change(now, ino, touched, |file, u| {
+        let grown = self.change(now, ino, touched, |file, u| {
             let flags = match how {
                 Allocate::Grow => FallocateFlags::empty(),
                 Allocate::Keep => FallocateFlags::FALLOC_FL_KEEP_SIZE,
@@ -166,14 +164,18 @@ impl Model {
             };
             // Offsets were checked against i64 above.
             fallocate(&**file, flags, offset as i64, length as i64)?;
+            let was = u.length;
             if matches!(how, Allocate::Grow | Allocate::Zero) {
                 u.length = u.length.max(end);
             }
             if clears {
-                u.written.add(offset, end.min(u.length));
+                u.wrote(offset.min(u.length), end.min(u.length));
             }
-            Ok(())
+            Ok((u.length > was).then_some((u.generation, u.length)))
         })?;
+        if let Some((generation, length)) = grown {
+            self.journal.push_length(now, ino, generation, length);
+        }
         self.enforce(now);
         Ok(())
     }
@@ -193,16 +195,18 @@ impl Model {
     }
 
     /// fsync of a folder.
-    pub fn sync_folder(&mut self, now: Duration) -> Result<(), Errno> {
+    pub fn sync_folder(&mut self, now: Duration, folder: u64) -> Result<(), Errno> {
         self.powered()?;
         self.tick(now);
-        self.commit(self.journal.len());
+        self.commit(self.journal.newest());
+        let durable = self.journal.sync_folder(folder);
+        self.let_all_go(durable);
         Ok(())
     }
 
     fn sync_file(&mut self, ino: u64) {
         self.data_durable(ino);
-        self.commit(self.journal.len());
+        self.commit(self.journal.newest());
     }
 
     /// Runs one change of a file's bytes in `touched`, with its durable state kept and its cost counted. Where
@@ -244,13 +248,19 @@ impl Model {
         done
     }
 
-    /// A durable truncation: see the journal.
-    pub(super) fn shrink_durable(&mut self, ino: u64, generation: u64, length: u64) {
+    /// A durable change of length: see the journal.
+    pub(super) fn commit_length(&mut self, change: Length) {
+        let Length {
+            ino,
+            generation,
+            length,
+            ..
+        } = change;
         let Some(state) = self.unsynced.get_mut(&ino).filter(|u| u.generation == generation) else {
             return;
         };
         let was = state.cost();
-        state.shrink_durable(length);
+        state.commit_length(length);
         self.memory = self.memory - was + state.cost();
         if state.is_clean() {
             self.data_durable(ino);
@@ -262,8 +272,8 @@ impl Model {
 const SMALL_READ: usize = 16 << 10;
 
 /// Bytes of a file that are not holes, within `[from, to)`.
-pub(super) fn extents(file: &File, from: u64, to: u64) -> Vec<(u64, u64)> {
-    let mut found = Vec::new();
+pub(super) fn extents(file: &File, from: u64, to: u64) -> Ranges {
+    let mut found = Ranges::default();
     let mut at = from;
     while at < to {
         let Ok(data) = lseek(file, at as i64, Whence::SeekData) else {
@@ -274,7 +284,7 @@ pub(super) fn extents(file: &File, from: u64, to: u64) -> Vec<(u64, u64)> {
             break;
         }
         let hole = lseek(file, data as i64, Whence::SeekHole).map_or(to, |h| (h as u64).min(to));
-        found.push((data, hole));
+        found.add(data, hole);
         at = hole.max(data + 1);
     }
     found

@@ -4,13 +4,19 @@
 //! holds the current state. For each file that is not wholly durable the model keeps the durable length and the
 //! durable bytes of changed pages; for names it keeps a journal of what to take back. A sync forgets them.
 //!
-//! The rules of [`Profile::Ext4`]:
-//! - A sync of a file makes its data durable, and commits the journal: all earlier names and truncations, of
+//! The rules of [`crate::Profile::Ext4`]:
+//! - A sync of a file makes its data durable, and commits the journal: all earlier names and lengths, of
 //!   whatever file. A sync of a folder commits the journal. A write with O_SYNC or O_DSYNC is a write and a sync.
 //! - The journal commits no data: a file whose name is durable and whose data are not is left with the length
-//!   that was durable, which is 0 if it is new. Growing follows the data; truncation follows the journal.
+//!   that was durable, which is 0 if it is new. Growing by a write follows the data; a truncation, or growing by
+//!   ftruncate or fallocate, follows the journal, and reads as zeros.
 //! - What is old enough is written back unasked, names and data apart.
+//!
+//! Under [`crate::Profile::PosixStrict`] data and lengths are the same, and names follow the syncs of their folders:
+//! see `journal`. Both are tracked at once, since only the cut says which of them is asked for.
+mod choice;
 mod data;
+mod journal;
 mod names;
 mod nodes;
 mod settle;
@@ -22,8 +28,8 @@ pub use nodes::ROOT;
 
 use crate::backing::{Files, errno};
 use crate::ledger::{self, Bound, Line, WrittenBack};
-use crate::{DiskError, DiskPaths, Profile};
-use names::Journal;
+use crate::{DiskError, DiskPaths};
+use journal::Journal;
 use nix::errno::Errno;
 use nodes::Nodes;
 use std::collections::{BTreeMap, HashMap};
@@ -42,8 +48,10 @@ pub const DATA_WRITTEN_BACK_AFTER: Duration = Duration::from_secs(30);
 pub struct Limits {
     /// Bytes of pre-images and ranges. Several disks share a laptop's memory.
     pub memory: usize,
-    /// Names in the journal; a burst of five seconds has far fewer.
+    /// Changes of names that could be taken back; a burst of five seconds has far fewer.
     pub names: usize,
+    /// Bytes of removed files that wait on the host only for their folder's sync, which may never come.
+    pub trash: u64,
 }
 
 impl Default for Limits {
@@ -51,6 +59,7 @@ impl Default for Limits {
         Limits {
             memory: 64 << 20,
             names: 1 << 16,
+            trash: 256 << 20,
         }
     }
 }
@@ -70,7 +79,6 @@ pub struct Attr {
 #[derive(Debug)]
 pub struct Model {
     paths: DiskPaths,
-    profile: Profile,
     limits: Limits,
     nodes: Nodes,
     files: Files,
@@ -80,6 +88,8 @@ pub struct Model {
     oldest: BTreeMap<u64, u64>,
     generations: u64,
     memory: usize,
+    /// Room that the trash takes on the host.
+    trash_bytes: u64,
     /// When the power went.
     off_since: Option<Duration>,
     /// A line of the ledger could not be written: told once, by [`Model::take_trouble`].
@@ -89,14 +99,13 @@ pub struct Model {
 
 impl Model {
     /// Takes what is in the backing folder as durable. Makes the folders that are not there.
-    pub fn open(paths: DiskPaths, profile: Profile, limits: Limits) -> Result<Model, DiskError> {
+    pub fn open(paths: DiskPaths, limits: Limits) -> Result<Model, DiskError> {
         for folder in [&paths.backing, &paths.trash, &paths.lost] {
             fs::create_dir_all(folder).map_err(host("make", folder))?;
         }
         let nodes = fresh_nodes(&paths)?;
         Ok(Model {
             paths,
-            profile,
             limits,
             nodes,
             files: Files::default(),
@@ -105,6 +114,7 @@ impl Model {
             oldest: BTreeMap::new(),
             generations: 0,
             memory: 0,
+            trash_bytes: 0,
             off_since: None,
             trouble: None,
             forced: 0,
@@ -116,7 +126,6 @@ impl Model {
         if self.off_since.is_some() {
             return;
         }
-        let Profile::Ext4 = self.profile;
         let due = self.journal.older_than(now, NAMES_WRITTEN_BACK_AFTER);
         self.commit(due);
         while let Some((_, ino)) = self.oldest.first_key_value() {
@@ -154,9 +163,14 @@ impl Model {
         self.unsynced.values().map(|u| u.written.bytes()).sum()
     }
 
-    /// Names that are not durable.
+    /// Names that ext4 has not committed.
     pub fn unsynced_names(&self) -> usize {
-        self.journal.len()
+        self.journal.uncommitted()
+    }
+
+    /// Bytes of removed files that are still on the host.
+    pub fn trash_bytes(&self) -> u64 {
+        self.trash_bytes
     }
 
     /// Write-backs that a bound forced.
@@ -211,15 +225,34 @@ impl Model {
             return;
         }
         if self.journal.len() > self.limits.names {
-            let half = self.journal.len().div_ceil(2);
-            self.commit(half);
-            self.say_written_back(now, Bound::Names, None, half as u64);
+            let (durable, newest) = self.journal.take_oldest(self.journal.len().div_ceil(2));
+            let half = durable.len() as u64;
+            self.commit(newest);
+            self.let_all_go(durable);
+            self.say_written_back(now, Bound::Names, None, half);
+        }
+        if self.trash_bytes > self.limits.trash {
+            self.clear_trash(now);
         }
         while self.memory > self.limits.memory {
             let Some((_, ino)) = self.oldest.first_key_value() else {
                 break;
             };
             self.force(now, *ino);
+        }
+    }
+
+    /// Lets the oldest removals go that ext4 has committed, down to half the bound.
+    fn clear_trash(&mut self, now: Duration) {
+        let was = self.trash_bytes;
+        while self.trash_bytes > self.limits.trash / 2 {
+            let Some(durable) = self.journal.take_committed() else {
+                break;
+            };
+            self.let_all_go(vec![durable]);
+        }
+        if self.trash_bytes < was {
+            self.say_written_back(now, Bound::Trash, None, was - self.trash_bytes);
         }
     }
 

@@ -1,14 +1,14 @@
-//! Names: what makes and removes them, and the journal that can take them back.
+//! Names: what makes and removes them.
 //!
 //! A removed name always moves to the trash, so that taking it back is one rename and a deleted file that is
 //! still open has a path. It leaves the trash when its removal is durable and nobody has it open.
 use super::data::Allocate;
+use super::journal::Undo;
 use super::nodes::{Name, ROOT, Trashed};
 use super::{Attr, Model};
 use crate::backing::errno;
 use nix::errno::Errno;
 use nix::sys::stat::{Mode, SFlag, mknod};
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, FileType, Metadata, OpenOptions, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -18,54 +18,8 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How to take one change of names back.
-#[derive(Debug, Clone)]
-pub(super) enum Undo {
-    /// A new inode, or a further link to one.
-    Created { ino: u64, name: Name, fresh: bool },
-    /// Moved to the trash.
-    Removed { ino: u64, name: Name, trash: u64 },
-    /// Renamed, perhaps over something that is in the trash now.
-    Renamed {
-        ino: u64,
-        from: Name,
-        to: Name,
-        replaced: Option<(u64, u64)>,
-    },
-    /// A truncation of durable bytes; taken back with the data.
-    Shrunk { ino: u64, generation: u64, length: u64 },
-}
-
-/// Changes of names that are not durable, the oldest first.
-#[derive(Debug, Default)]
-pub(super) struct Journal {
-    entries: VecDeque<(Duration, Undo)>,
-}
-
-impl Journal {
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn push(&mut self, now: Duration, undo: Undo) {
-        self.entries.push_back((now, undo));
-    }
-
-    pub(super) fn older_than(&self, now: Duration, age: Duration) -> usize {
-        self.entries
-            .iter()
-            .take_while(|(at, _)| now.saturating_sub(*at) >= age)
-            .count()
-    }
-
-    pub(super) fn newest_first(&self) -> impl Iterator<Item = &Undo> {
-        self.entries.iter().rev().map(|(_, undo)| undo)
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
-    }
-}
+/// stat(2) counts room in these.
+const BLOCK: u64 = 512;
 
 /// One entry of a folder.
 #[derive(Debug, Clone)]
@@ -91,37 +45,18 @@ pub enum Special {
 }
 
 impl Model {
-    /// Makes the `count` oldest entries of the journal durable.
-    pub(super) fn commit(&mut self, count: usize) {
-        for _ in 0..count {
-            let Some((_, undo)) = self.journal.entries.pop_front() else {
-                break;
-            };
-            match undo {
-                Undo::Created { .. } | Undo::Renamed { replaced: None, .. } => {}
-                Undo::Removed { ino, trash, .. }
-                | Undo::Renamed {
-                    replaced: Some((ino, trash)),
-                    ..
-                } => self.let_go(ino, trash),
-                Undo::Shrunk {
-                    ino,
-                    generation,
-                    length,
-                } => self.shrink_durable(ino, generation, length),
-            }
+    /// ext4's journal commits all up to a number.
+    pub(super) fn commit(&mut self, number: u64) {
+        for length in self.journal.commit(number) {
+            self.commit_length(length);
         }
     }
 
-    pub(super) fn shrunk(&mut self, now: Duration, ino: u64, generation: u64, length: u64) {
-        self.journal.push(
-            now,
-            Undo::Shrunk {
-                ino,
-                generation,
-                length,
-            },
-        );
+    /// These changes are durable in every sense.
+    pub(super) fn let_all_go(&mut self, durable: Vec<Undo>) {
+        for (ino, trash) in durable.iter().filter_map(Undo::trashed) {
+            self.let_go(ino, trash);
+        }
     }
 
     /// The removal behind a name in the trash is durable.
@@ -131,6 +66,7 @@ impl Model {
         };
         if let Some(t) = node.trashed.iter_mut().find(|t| t.id == trash) {
             t.held = false;
+            self.trash_bytes -= t.bytes;
         }
         self.clear_orphan(ino);
     }
@@ -388,18 +324,28 @@ impl Model {
             (false, false) => {}
         }
         let name = Name::new(folder, name);
-        let trash = self.discard(ino, &name, &path)?;
+        let trash = self.discard(ino, &name, &path, &meta)?;
         self.journal.push(now, Undo::Removed { ino, name, trash });
         self.enforce(now);
         Ok(())
     }
 
-    fn discard(&mut self, ino: u64, name: &Name, path: &Path) -> Result<u64, Errno> {
+    fn discard(&mut self, ino: u64, name: &Name, path: &Path, meta: &Metadata) -> Result<u64, Errno> {
         let id = self.journal_id();
+        // A name of several takes no room.
+        let bytes = match meta.nlink() {
+            1 => meta.blocks() * BLOCK,
+            _ => 0,
+        };
         fs::rename(path, self.nodes.trash_path(id)).map_err(errno)?;
         self.nodes.remove_name(ino, name);
         if let Some(node) = self.nodes.get_mut(ino) {
-            node.trashed.push(Trashed { id, held: true });
+            node.trashed.push(Trashed {
+                id,
+                held: true,
+                bytes,
+            });
+            self.trash_bytes += bytes;
         }
         Ok(id)
     }
@@ -408,7 +354,9 @@ impl Model {
         let path = self.path(name.folder)?.join(&name.name);
         fs::rename(self.nodes.trash_path(trash), path).map_err(errno)?;
         if let Some(node) = self.nodes.get_mut(ino) {
-            node.trashed.retain(|t| t.id != trash);
+            let back = node.trashed.iter().position(|t| t.id == trash);
+            let bytes = back.map_or(0, |at| node.trashed.remove(at).bytes);
+            self.trash_bytes -= bytes;
         }
         self.nodes.add_name(ino, name.clone());
         Ok(())
@@ -445,7 +393,7 @@ impl Model {
                     (true, true) => empty(&target)?,
                     (false, false) => {}
                 }
-                Some((other, self.discard(other, &to_name, &target)?))
+                Some((other, self.discard(other, &to_name, &target, &there)?))
             }
             Err(Errno::ENOENT) => None,
             Err(e) => return Err(e),
@@ -466,6 +414,7 @@ impl Model {
                 from,
                 to: to_name,
                 replaced,
+                folder: meta.is_dir(),
             },
         );
         self.enforce(now);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub const ROOT: u64 = 1;
 
 /// A name: a folder and an entry of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
     pub(crate) folder: u64,
     pub(crate) name: OsString,
@@ -27,6 +27,8 @@ impl Name {
 pub(crate) struct Trashed {
     pub(crate) id: u64,
     pub(crate) held: bool,
+    /// Room it takes on the host.
+    pub(crate) bytes: u64,
 }
 
 #[derive(Debug, Default)]

@@ -1,65 +1,97 @@
-//! Making the remainder of a cut: save what will be dropped, put data back, take names back, write the ledger.
+//! Making the remainder of a cut: choose it, save what will be dropped, put data back, take names back, write the
+//! ledger.
+use super::choice::{self, Left};
 use super::data::{extents, save};
-use super::names::Undo;
+use super::journal::Undo;
 use super::nodes::{Name, ROOT};
+use super::unsynced::Base;
 use super::{Model, fresh_nodes, host, nanos};
-use crate::ledger::{self, Cut, Line, Loss, LostFile, LostName};
-use crate::{DiskError, Remainder};
+use crate::draw::Draw;
+use crate::ledger::{self, Cut, KeptFile, Line, Loss, LostFile, LostName, Mixed};
+use crate::ranges::Ranges;
+use crate::{DiskError, Policy};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// What the journal says of inodes, before it is taken back.
-struct Fate {
-    /// Made since the last commit: no name of theirs will be left.
+/// What a cut will leave; nothing has changed yet.
+struct Plan {
+    /// Names to take back, the latest first.
+    undone: Vec<Undo>,
+    /// Names kept though nobody synced them, the oldest first.
+    kept: Vec<Undo>,
+    /// Made, and to be taken back: no name of theirs will be left.
     fresh: HashSet<u64>,
     /// The names that come back.
+    back: HashMap<u64, Name>,
+    /// What removed things were called, whether they come back or not.
     removed: HashMap<u64, Name>,
+    /// What is left of the files that are not wholly durable.
+    data: HashMap<u64, (Base, Left)>,
+}
+
+/// What one file comes to.
+#[derive(Default)]
+struct Account {
+    lost: Vec<LostFile>,
+    kept: Vec<KeptFile>,
 }
 
 impl Model {
     /// Makes the remainder. Nobody may use the disk meanwhile; inode numbers given out before mean nothing
     /// after. The power is on again when this returns well. Saving comes first: if it fails, nothing is dropped
     /// yet, and the call can be made again.
-    pub fn settle(&mut self, fault: u64, remainder: Remainder) -> Result<Loss, DiskError> {
+    pub fn settle(&mut self, fault: u64, policy: Policy) -> Result<Loss, DiskError> {
         let at = self.off_since.ok_or(DiskError::PowerIsOn)?;
-        let Remainder::OnlySynced = remainder;
-        let fate = self.fate();
-        self.meet_names(&fate);
-        let files = self.save_all(fault, &fate)?;
-        let names = self.lost_names(&fate);
-        self.restore_data(&fate)?;
-        self.undo_names()?;
-        let bytes = files.iter().flat_map(|f| &f.ranges).map(|(a, z)| z - a).sum();
-        let mut loss = Loss {
-            bytes,
-            files: files.len() as u64,
-            names: names.len() as u64,
-            line: String::new(),
-        };
+        let plan = self.plan(policy);
+        self.meet_names(&plan);
+        let Account {
+            lost: files,
+            kept: kept_files,
+        } = self.account(fault, &plan)?;
+        let names = self.told(&plan, &plan.undone);
+        let kept_names = self.told(&plan, &plan.kept);
+        self.restore_data(&plan)?;
+        self.undo_names(&plan.undone)?;
         self.start_anew()?;
-        let remainder = "only_synced".to_owned();
+        let sum = |ranges: &[(u64, u64)]| ranges.iter().map(|(a, z)| z - a).sum::<u64>();
         let cut = Cut {
             at_ns: nanos(at),
             fault,
-            remainder,
-            bytes,
+            remainder: policy.remainder,
+            profile: policy.profile,
+            seed: policy.seed,
+            bytes: files.iter().map(|f| sum(&f.ranges)).sum(),
             files,
             names,
+            kept_bytes: kept_files.iter().map(|f| sum(&f.ranges)).sum(),
+            kept_files,
+            kept_names,
         };
-        loss.line = ledger::append(&self.paths.ledger, &Line::Cut(cut))?;
-        Ok(loss)
+        Ok(Loss {
+            bytes: cut.bytes,
+            files: cut.files.len() as u64,
+            names: cut.names.len() as u64,
+            kept_bytes: cut.kept_bytes,
+            kept_names: cut.kept_names.len() as u64,
+            line: ledger::append(&self.paths.ledger, &Line::Cut(cut))?,
+        })
     }
 
-    fn fate(&self) -> Fate {
-        let mut fate = Fate {
+    fn plan(&self, policy: Policy) -> Plan {
+        let choice = self.journal.choose(policy);
+        let mut plan = Plan {
+            undone: self.journal.undone(&choice),
+            kept: self.journal.kept(&choice, policy.profile),
             fresh: HashSet::new(),
+            back: HashMap::new(),
             removed: HashMap::new(),
+            data: HashMap::new(),
         };
-        for undo in self.journal.newest_first() {
+        for undo in &plan.undone {
             match undo {
                 Undo::Created { ino, fresh: true, .. } => {
-                    fate.fresh.insert(*ino);
+                    plan.fresh.insert(*ino);
                 }
                 // The latest removal decides what it was called.
                 Undo::Removed { ino, name, .. }
@@ -68,33 +100,54 @@ impl Model {
                     to: name,
                     ..
                 } => {
-                    fate.removed.entry(*ino).or_insert_with(|| name.clone());
+                    plan.back.entry(*ino).or_insert_with(|| name.clone());
                 }
-                Undo::Created { .. } | Undo::Renamed { .. } | Undo::Shrunk { .. } => {}
+                Undo::Created { .. } | Undo::Renamed { .. } => {}
             }
         }
-        fate
+        plan.removed = plan.back.clone();
+        for undo in plan.kept.iter().rev() {
+            if let (Undo::Removed { name, .. } | Undo::Renamed { to: name, .. }, Some((ino, _))) =
+                (undo, undo.trashed())
+            {
+                plan.removed.entry(ino).or_insert_with(|| name.clone());
+            }
+        }
+        for (ino, state) in &self.unsynced {
+            let (mut base, mut whole) = (state.base, true);
+            let ours = |l: &&super::journal::Length| l.generation == state.generation;
+            for change in self.journal.lengths_of(*ino).filter(ours) {
+                match choice.keeps(change) {
+                    true => base = base.set(change.length),
+                    false => whole = false,
+                }
+            }
+            let mut draw = Draw::new(policy.seed, *ino);
+            let left = choice::choose(state, base, whole, policy.remainder, &mut draw);
+            plan.data.insert(*ino, (base, left));
+        }
+        plan
     }
 
-    /// Files that are there now, or come back. Not those whose removal is durable, or that came and went.
-    fn concerned(&mut self, fate: &Fate) -> Vec<u64> {
-        let mut inos: Vec<u64> = self.unsynced.keys().chain(&fate.fresh).copied().collect();
+    /// Files that are there now, or come back. Not those whose removal is kept, or that came and went.
+    fn concerned(&mut self, plan: &Plan) -> Vec<u64> {
+        let mut inos: Vec<u64> = self.unsynced.keys().chain(&plan.fresh).copied().collect();
         inos.sort_unstable();
         inos.dedup();
         inos.retain(|ino| {
-            let comes_back = fate.removed.contains_key(ino) && !fate.fresh.contains(ino);
+            let comes_back = plan.back.contains_key(ino) && !plan.fresh.contains(ino);
             comes_back || self.attr(*ino).is_ok_and(|a| a.nlink > 0)
         });
         inos
     }
 
     /// A file may have hard links that the disk was never asked for; the ledger wants a name, not a number.
-    fn meet_names(&mut self, fate: &Fate) {
-        let concerned = self.concerned(fate);
+    fn meet_names(&mut self, plan: &Plan) {
+        let concerned = self.concerned(plan);
         let nameless = |ino: &u64| self.nodes.get(*ino).is_some_and(|n| n.names.is_empty());
         if !concerned
             .iter()
-            .any(|ino| nameless(ino) && !fate.removed.contains_key(ino))
+            .any(|ino| nameless(ino) && !plan.back.contains_key(ino))
         {
             return;
         }
@@ -106,57 +159,85 @@ impl Model {
         }
     }
 
-    fn save_all(&mut self, fault: u64, fate: &Fate) -> Result<Vec<LostFile>, DiskError> {
-        let mut lost = Vec::new();
+    /// Who loses and keeps what; the lost bytes are saved.
+    fn account(&mut self, fault: u64, plan: &Plan) -> Result<Account, DiskError> {
+        let mut account = Account::default();
         let folder = self.paths.lost.join(fault.to_string());
         if let Err(e) = fs::remove_dir_all(&folder) // An earlier attempt's.
             && e.kind() != std::io::ErrorKind::NotFound
         {
             return Err(host("clear", &folder)(e));
         }
-        for ino in self.concerned(fate) {
-            let Some(path) = self.nodes.path(ino) else {
-                continue;
-            };
-            let meta = fs::symlink_metadata(&path).map_err(host("read", &path))?;
-            if !meta.is_file() {
-                continue;
+        for ino in self.concerned(plan) {
+            self.account_one(fault, ino, plan, &mut account)?;
+        }
+        account.lost.sort_by(|a, b| a.path.cmp(&b.path));
+        account.kept.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(account)
+    }
+
+    fn account_one(
+        &mut self,
+        fault: u64,
+        ino: u64,
+        plan: &Plan,
+        account: &mut Account,
+    ) -> Result<(), DiskError> {
+        let Some(path) = self.nodes.path(ino) else {
+            return Ok(());
+        };
+        let meta = fs::symlink_metadata(&path).map_err(host("read", &path))?;
+        if !meta.is_file() {
+            return Ok(());
+        }
+        let file = self.file(ino).map_err(|e| host("open", &path)(e.into()))?;
+        let label = self
+            .nodes
+            .label(ino, &plan.removed)
+            .unwrap_or_else(|| ino.to_string().into());
+        let written = self.unsynced.get(&ino).map(|state| &state.written);
+        let (lost, kept, left_length) = match (plan.data.get(&ino), written) {
+            _ if plan.fresh.contains(&ino) => {
+                let all = extents(&file, 0, meta.len());
+                (all, Ranges::default(), None)
             }
-            let file = self.file(ino).map_err(|e| host("open", &path)(e.into()))?;
-            let label = self
-                .nodes
-                .label(ino, &fate.removed)
-                .unwrap_or_else(|| ino.to_string().into());
-            let state = self.unsynced.get(&ino);
-            let gone = fate.fresh.contains(&ino);
-            let ranges: Vec<(u64, u64)> = match state {
-                _ if gone => extents(&file, 0, meta.len()),
-                Some(state) => state.written.iter().collect(),
-                None => Vec::new(),
-            };
-            let left_length = if gone {
-                None
-            } else {
-                Some(state.map_or(meta.len(), |s| s.durable_length))
-            };
-            if ranges.is_empty() && left_length == Some(meta.len()) {
-                continue; // A durable page that was kept, and not changed after all.
-            }
-            let mut saved = Vec::new();
-            for (from, to) in &ranges {
-                saved.push(self.save_range(fault, ino, &label, &file, *from, *to)?);
-            }
-            let path = label.to_string_lossy().into_owned();
-            lost.push(LostFile {
-                path,
-                ranges,
-                saved,
-                had_length: meta.len(),
-                left_length,
+            (Some((_, left)), Some(written)) => (
+                written.but(&left.kept),
+                written.and(&left.kept),
+                Some(left.length),
+            ),
+            _ => return Ok(()),
+        };
+        let label_text = label.to_string_lossy().into_owned();
+        if !kept.is_empty() {
+            account.kept.push(KeptFile {
+                path: label_text.clone(),
+                ranges: kept.iter().collect(),
             });
         }
-        lost.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(lost)
+        if lost.is_empty() && left_length == Some(meta.len()) {
+            return Ok(());
+        }
+        let mut saved = Vec::new();
+        for (from, to) in lost.iter() {
+            saved.push(self.save_range(fault, ino, &label, &file, from, to)?);
+        }
+        let mut mixed = Vec::new();
+        for (from, to) in mixed_runs(&lost, &kept) {
+            let mut whole = label.clone().into_os_string();
+            whole.push(".whole");
+            let saved = self.save_range(fault, ino, Path::new(&whole), &file, from, to)?;
+            mixed.push(Mixed { from, to, saved });
+        }
+        account.lost.push(LostFile {
+            path: label_text,
+            ranges: lost.iter().collect(),
+            saved,
+            mixed,
+            had_length: meta.len(),
+            left_length,
+        });
+        Ok(())
     }
 
     /// Saves one range and says where, relative to the folder of lost bytes.
@@ -178,7 +259,9 @@ impl Model {
             // A name too long, or one that meets another: a file `x@0` beside a folder `x@0`, a removed file and
             // a later one of the same name.
             Err(_) => {
-                place = folder.join(format!("inode-{ino}@{from}"));
+                let whole = label.extension().is_some_and(|e| e == "whole");
+                let kind = if whole { "whole-inode" } else { "inode" };
+                place = folder.join(format!("{kind}-{ino}@{from}"));
                 create(&self.paths.lost, &place).map_err(host("make", &self.paths.lost.join(&place)))?
             }
         };
@@ -187,46 +270,44 @@ impl Model {
         Ok(place.to_string_lossy().into_owned())
     }
 
-    fn lost_names(&self, fate: &Fate) -> Vec<LostName> {
+    fn told(&self, plan: &Plan, changes: &[Undo]) -> Vec<LostName> {
         let label = |n: &Name| {
-            let folder = self.nodes.label(n.folder, &fate.removed).unwrap_or_default();
+            let folder = self.nodes.label(n.folder, &plan.removed).unwrap_or_default();
             folder.join(&n.name).to_string_lossy().into_owned()
         };
         let told = |undo: &Undo| match undo {
-            Undo::Created { name, .. } => Some(LostName::Created { path: label(name) }),
-            Undo::Removed { name, .. } => Some(LostName::Removed { path: label(name) }),
+            Undo::Created { name, .. } => LostName::Created { path: label(name) },
+            Undo::Removed { name, .. } => LostName::Removed { path: label(name) },
             Undo::Renamed {
                 from, to, replaced, ..
-            } => Some(LostName::Renamed {
+            } => LostName::Renamed {
                 from: label(from),
                 to: label(to),
                 replaced: replaced.is_some(),
-            }),
-            Undo::Shrunk { .. } => None,
+            },
         };
-        self.journal.newest_first().filter_map(told).collect()
+        changes.iter().map(told).collect()
     }
 
-    fn restore_data(&mut self, fate: &Fate) -> Result<(), DiskError> {
-        for ino in self.concerned(fate) {
+    fn restore_data(&mut self, plan: &Plan) -> Result<(), DiskError> {
+        for ino in self.concerned(plan) {
             let Some(path) = self.nodes.path(ino).filter(|_| self.unsynced.contains_key(&ino)) else {
                 continue;
             };
             let file = self.file(ino).map_err(|e| host("open", &path)(e.into()))?;
-            if let Some(state) = self.unsynced.get(&ino) {
+            if let (Some(state), Some((base, left))) = (self.unsynced.get(&ino), plan.data.get(&ino)) {
                 state
-                    .restore(&file)
+                    .restore(&file, *base, left)
                     .map_err(host("put durable bytes back into", &path))?;
             }
         }
         Ok(())
     }
 
-    fn undo_names(&mut self) -> Result<(), DiskError> {
+    fn undo_names(&mut self, undone: &[Undo]) -> Result<(), DiskError> {
         self.files.close_all();
-        let undos: Vec<Undo> = self.journal.newest_first().cloned().collect();
-        for undo in undos {
-            self.undo(&undo)
+        for undo in undone {
+            self.undo(undo)
                 .map_err(|e| host("take a name back in", self.nodes.root())(e.into()))?;
         }
         self.journal.clear();
@@ -253,6 +334,7 @@ impl Model {
                 from,
                 to,
                 replaced,
+                ..
             } => {
                 let now = self.path(to.folder)?.join(&to.name);
                 fs::rename(now, self.path(from.folder)?.join(&from.name)).map_err(errno)?;
@@ -262,7 +344,6 @@ impl Model {
                     self.bring_back(*other, to, *trash)?;
                 }
             }
-            Undo::Shrunk { .. } => {}
         }
         Ok(())
     }
@@ -271,10 +352,22 @@ impl Model {
         self.unsynced.clear();
         self.oldest.clear();
         self.memory = 0;
+        self.trash_bytes = 0;
         self.nodes = fresh_nodes(&self.paths)?;
         self.off_since = None;
         Ok(())
     }
+}
+
+/// Runs of written bytes of which a part was lost and a part kept.
+fn mixed_runs(lost: &Ranges, kept: &Ranges) -> Vec<(u64, u64)> {
+    let mut all = lost.clone();
+    kept.iter().for_each(|(from, to)| all.add(from, to));
+    let torn = |(from, to): &(u64, u64)| {
+        let lost = lost.within(*from, *to).bytes();
+        0 < lost && lost < to - from
+    };
+    all.iter().filter(torn).collect()
 }
 
 fn create(lost: &Path, place: &Path) -> std::io::Result<File> {

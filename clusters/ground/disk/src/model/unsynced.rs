@@ -1,6 +1,7 @@
 //! What it takes to bring one file back to its durable state.
+use super::choice::Left;
 use crate::ranges::Ranges;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,17 +12,37 @@ pub(crate) const PAGE: u64 = 4096;
 /// What a file, and each of its ranges, counts against the bound of memory, besides its pre-images.
 const FILE_COST: usize = 256;
 const RANGE_COST: usize = 64;
+/// The latest ends of a growing file that are remembered.
+const ENDS: usize = 16;
 
-/// A file that is not wholly durable. Bytes at and after `durable_length` go at a cut; pages before it that were
-/// changed have their durable bytes in `before`.
+/// What is durable of a file that is not wholly so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// Bytes before this are the durable ones.
+    pub(crate) data: u64,
+    /// Its length, at least `data`; zeros between them.
+    pub(crate) length: u64,
+}
+
+impl Base {
+    /// After a change of length.
+    pub(crate) fn set(self, length: u64) -> Base {
+        Base {
+            data: self.data.min(length),
+            length,
+        }
+    }
+}
+
+/// A file that is not wholly durable. Pages of the base's data that were changed have their durable bytes in `before`.
 #[derive(Debug)]
 pub(crate) struct Unsynced {
     /// When it was first changed.
     pub(crate) since: Duration,
     /// Tells this state from an earlier or later one of the same file; ascends with time.
     pub(crate) generation: u64,
-    /// Length of what is durable; never grows.
-    pub(crate) durable_length: u64,
+    /// What is durable; its data never grow.
+    pub(crate) base: Base,
     /// Length now.
     pub(crate) length: u64,
     /// Bytes written since the last sync.
@@ -29,6 +50,8 @@ pub(crate) struct Unsynced {
     /// Durable bytes of changed pages; none for zeros.
     before: BTreeMap<u64, Option<Box<[u8]>>>,
     before_bytes: usize,
+    /// Where the file ended after its latest appends, rising: its length on the disk may have been any of them.
+    ends: VecDeque<u64>,
 }
 
 impl Unsynced {
@@ -36,12 +59,53 @@ impl Unsynced {
         Unsynced {
             since,
             generation,
-            durable_length: length,
+            base: Base { data: length, length },
             length,
             written: Ranges::default(),
             before: BTreeMap::new(),
             before_bytes: 0,
+            ends: VecDeque::new(),
         }
+    }
+
+    /// `[from, to)` was written.
+    pub(crate) fn wrote(&mut self, from: u64, to: u64) {
+        if from < to && from == self.length {
+            if self.ends.len() == ENDS {
+                self.ends.pop_front();
+            }
+            self.ends.push_back(to);
+        } else {
+            // What a page held when the file ended in it is not known any more.
+            self.ends.retain(|end| *end + PAGE <= from || *end >= to + PAGE);
+        }
+        self.length = self.length.max(to);
+        self.written.add(from, to);
+    }
+
+    /// The length was set.
+    pub(crate) fn cut_to(&mut self, length: u64) {
+        self.length = length;
+        self.written.cut_off(length);
+        self.ends.clear();
+    }
+
+    /// Where the file once ended, rising.
+    pub(crate) fn ends(&self) -> impl DoubleEndedIterator<Item = u64> {
+        self.ends.iter().copied()
+    }
+
+    /// Numbers of the pages that are not as they are on the disk.
+    pub(crate) fn dirty_pages(&self) -> Ranges {
+        let mut pages = Ranges::default();
+        for (from, to) in self.written.iter() {
+            pages.add(from / PAGE, to.div_ceil(PAGE));
+        }
+        for page in self.before.keys() {
+            pages.add(*page, page + 1);
+        }
+        pages.cut_off(self.length.div_ceil(PAGE));
+        pages
     }
 
     /// What this state counts against the bound.
@@ -51,12 +115,12 @@ impl Unsynced {
 
     /// Nothing to go back to: the file is as it was.
     pub(crate) fn is_clean(&self) -> bool {
-        self.length == self.durable_length && self.written.is_empty() && self.before.is_empty()
+        self.length == self.base.length && self.written.is_empty() && self.before.is_empty()
     }
 
     /// How many bytes [`Self::preserve`] would at most add.
     pub(crate) fn would_add(&self, from: u64, to: u64) -> usize {
-        let to = to.min(self.durable_length);
+        let to = to.min(self.base.data);
         if from >= to {
             return 0;
         }
@@ -67,7 +131,7 @@ impl Unsynced {
 
     /// Keeps the durable bytes of every page of `[from, to)`, before they change.
     pub(crate) fn preserve(&mut self, file: &File, from: u64, to: u64) -> io::Result<()> {
-        let to = to.min(self.durable_length);
+        let to = to.min(self.base.data);
         if from >= to {
             return Ok(());
         }
@@ -75,7 +139,7 @@ impl Unsynced {
             if self.before.contains_key(&page) {
                 continue;
             }
-            let end = self.durable_length.min((page + 1) * PAGE);
+            let end = self.base.data.min((page + 1) * PAGE);
             let bytes = read_up_to(file, page * PAGE, end)?;
             let kept = bytes.iter().any(|b| *b != 0).then(|| bytes.into_boxed_slice());
             self.before_bytes += kept.as_ref().map_or(0, |b| b.len());
@@ -84,28 +148,47 @@ impl Unsynced {
         Ok(())
     }
 
-    /// A truncation to `length` became durable, apart from data.
-    pub(crate) fn shrink_durable(&mut self, length: u64) {
-        self.durable_length = self.durable_length.min(length);
-        let gone = self.before.split_off(&self.durable_length.div_ceil(PAGE));
+    /// A change of length became durable, apart from data.
+    pub(crate) fn commit_length(&mut self, length: u64) {
+        self.base = self.base.set(length);
+        let gone = self.before.split_off(&self.base.data.div_ceil(PAGE));
         self.before_bytes -= gone.values().flatten().map(|b| b.len()).sum::<usize>();
     }
 
-    /// Puts the durable bytes and length back.
-    pub(crate) fn restore(&self, file: &File) -> io::Result<()> {
-        // The length first: what lies beyond it now, and comes back by growing, must read as zeros where no
-        // pre-image says otherwise.
-        file.set_len(self.durable_length)?;
+    /// Puts durable bytes and length back, but for what is left.
+    pub(crate) fn restore(&self, file: &File, base: Base, left: &Left) -> io::Result<()> {
+        // The length first: what lies beyond it now, and comes back by growing, must read as zeros where nothing
+        // else says otherwise.
+        file.set_len(base.data.max(left.kept.end()).min(self.length))?;
+        file.set_len(left.length)?;
         for (page, bytes) in &self.before {
-            let from = page * PAGE;
-            let room = (self.durable_length.saturating_sub(from)).min(PAGE) as usize;
-            match bytes {
-                Some(bytes) => file.write_all_at(&bytes[..bytes.len().min(room)], from)?,
-                None => file.write_all_at(&[0; PAGE as usize][..room], from)?,
+            let start = page * PAGE;
+            let mut old = Ranges::of(start, base.data.min(start + PAGE));
+            for (from, to) in left.kept.within(start, start + PAGE).iter() {
+                old.remove(from, to);
+            }
+            for (from, to) in old.iter() {
+                let part = (from - start) as usize..(to - start) as usize;
+                match bytes {
+                    Some(bytes) => file.write_all_at(&bytes[part], from)?,
+                    None => zero(file, from, to)?,
+                }
             }
         }
-        Ok(())
+        let grown = self.written.within(base.data, left.length).but(&left.kept);
+        grown.iter().try_for_each(|(from, to)| zero(file, from, to))
     }
+}
+
+fn zero(file: &File, from: u64, to: u64) -> io::Result<()> {
+    const ZEROS: &[u8] = &[0; 64 << 10];
+    let mut at = from;
+    while at < to {
+        let size = (to - at).min(ZEROS.len() as u64);
+        file.write_all_at(&ZEROS[..size as usize], at)?;
+        at += size;
+    }
+    Ok(())
 }
 
 /// The bytes of `[from, to)`; zeros where the file is shorter.

@@ -2,7 +2,7 @@
 //! closure ends. Wants root and `/dev/fuse`.
 #![allow(dead_code)] // Each test program uses a part.
 use super::Home;
-use disk::{Disk, Profile, Trouble};
+use disk::{Disk, Trouble};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::{self, OpenOptions};
@@ -27,7 +27,7 @@ impl Mounted {
         let troubles: Arc<Mutex<Vec<Trouble>>> = Arc::default();
         let heard = troubles.clone();
         let report = move |t| heard.lock().unwrap().push(t);
-        let disk = Disk::open(home.paths(), Profile::Ext4, report).unwrap();
+        let disk = Disk::open(home.paths(), report).unwrap();
         Mounted { home, disk, troubles }
     }
 
