@@ -13,12 +13,23 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
+pub mod bandwidth;
+pub mod corrupt;
 pub mod crash;
 pub mod cut_network;
+pub mod delay;
+pub mod duplicate;
+pub mod flap;
+mod links;
+pub mod loss;
+pub mod mtu_black_hole;
 mod params;
 pub mod pause;
 pub mod power_cut;
 mod ready;
+pub mod reorder;
+pub mod reset;
+pub mod shapes;
 
 pub use params::{Default, Kind, Param, ParamError, Params, Value};
 
@@ -31,6 +42,15 @@ pub const ALL: &[&dyn Fault] = &[
     &pause::Pause,
     &power_cut::PowerCut,
     &cut_network::CutNetwork,
+    &flap::Flap,
+    &delay::Delay,
+    &loss::Loss,
+    &duplicate::Duplicate,
+    &reorder::Reorder,
+    &corrupt::Corrupt,
+    &bandwidth::Bandwidth,
+    &reset::Reset,
+    &mtu_black_hole::MtuBlackHole,
 ];
 
 /// The fault of that name.

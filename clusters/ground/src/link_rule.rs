@@ -177,7 +177,7 @@ pub struct RuleCounts {
     pub offered: u64,
     /// Frames to which it did what it does: dropped, delayed, flipped, sent twice, replaced by a RST.
     pub struck: u64,
-    /// Frames that it met and that were delivered all the same, copies included.
+    /// Frames that it met and that were delivered all the same, each once however often it was doubled.
     pub delivered: u64,
     /// Their bytes.
     pub delivered_bytes: u64,

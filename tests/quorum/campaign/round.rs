@@ -99,7 +99,7 @@ pub async fn round(stage: &Stage, kind: Kind, made: &mut Round) -> Result<(), St
     stage.cluster.mark(&links)?;
     let heal_ns = monotonic_ns();
     let (healed, first) = tokio::join!(
-        heal(stage, kind, &made.victims),
+        heal(stage, kind, &made.victims, fault),
         first_frame(&stage.cluster, &links)
     );
     keep(made, "healed_", healed?);
@@ -193,26 +193,27 @@ async fn each_heal(
     fault: &'static dyn Fault,
     cluster: &Arc<Cluster>,
     victims: &[i32],
+    id: u64,
 ) -> Result<Vec<Measured>, Stop> {
     let mut tasks = JoinSet::new();
     for victim in victims.iter().copied() {
         let cluster = cluster.clone();
         tasks.spawn(async move {
-            let order = order(fault, victim, 0)?;
+            let order = order(fault, victim, id)?;
             fault.heal(Field { cluster: &cluster }, &order).await
         });
     }
     join(tasks).await
 }
 
-/// A fault of one node, with nothing said but that.
-fn order(fault: &dyn Fault, node: i32, id: u64) -> Result<Order, NotTaken> {
+/// A fault of one node, with nothing said but that. Each node's has a number of its own in the round.
+fn order(fault: &dyn Fault, node: i32, round: u64) -> Result<Order, NotTaken> {
     let params = Params::check(fault.about().params, &BTreeMap::new());
     Ok(Order {
-        id,
+        id: round << 32 | u64::from(node.unsigned_abs()),
         nodes: vec![node],
         params: params.map_err(|why| NotTaken::NotSeen(why.to_string()))?,
-        seed: id,
+        seed: round,
     })
 }
 
@@ -258,13 +259,13 @@ fn cut_all_power(stage: &Stage, fault: u64) -> Result<Vec<Measured>, Stop> {
     Ok(all)
 }
 
-async fn heal(stage: &Stage, kind: Kind, victims: &[i32]) -> Result<Vec<Measured>, Stop> {
+async fn heal(stage: &Stage, kind: Kind, victims: &[i32], fault: u64) -> Result<Vec<Measured>, Stop> {
     let cluster = &stage.cluster;
     match kind {
-        Kind::LeaderKilled | Kind::MajorityLost => each_heal(&Crash, cluster, victims).await,
-        Kind::LeaderPaused => each_heal(&Pause, cluster, victims).await,
-        Kind::LeaderIsolated | Kind::MajorityIsolated => each_heal(&CutNetwork, cluster, victims).await,
-        Kind::AllPowerCut => each_heal(&PowerCut, cluster, &all_nodes(cluster)).await,
+        Kind::LeaderKilled | Kind::MajorityLost => each_heal(&Crash, cluster, victims, fault).await,
+        Kind::LeaderPaused => each_heal(&Pause, cluster, victims, fault).await,
+        Kind::LeaderIsolated | Kind::MajorityIsolated => each_heal(&CutNetwork, cluster, victims, fault).await,
+        Kind::AllPowerCut => each_heal(&PowerCut, cluster, &all_nodes(cluster), fault).await,
     }
 }
 

@@ -304,10 +304,10 @@ impl Wire {
 
 /// Delivers all copies of a frame that met rules.
 fn deliver(switch: &mut Switch, taps: &[Option<OwnedFd>], to: u8, ticket: &Ticket, frame: &[u8]) {
-    for _ in 0..ticket.copies() {
+    for copy in 0..ticket.copies() {
         match taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
             Some(Ok(sent)) if sent == frame.len() => {
-                switch.ruled_delivered(ticket, sent, sys::monotonic_ns());
+                switch.ruled_delivered(ticket, sent, copy == 0, sys::monotonic_ns());
             }
             _ => switch.ruled_refused(ticket),
         }

@@ -290,9 +290,12 @@ impl Switch {
         }
     }
 
-    /// One copy of a frame that met rules was delivered.
-    pub fn ruled_delivered(&mut self, ticket: &Ticket, bytes: usize, now: u64) {
+    /// The first copy of a frame that met rules was delivered, or another.
+    pub fn ruled_delivered(&mut self, ticket: &Ticket, bytes: usize, first: bool, now: u64) {
         let (from, to) = ticket.link;
+        if !first {
+            return self.delivered(from, to, bytes, || now);
+        }
         let link = self.link(from, to);
         let overtaken = ticket.order < link.newest;
         link.newest = link.newest.max(ticket.order);
