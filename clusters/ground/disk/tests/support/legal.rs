@@ -1,0 +1,483 @@
+//! What a cut may leave, taken literally: the whole past is kept, and a remainder is legal if some part of that past,
+//! done again on what was durable, gives it. Slow, and with no idea in common with the disk's own model.
+use disk::Profile;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+pub type Id = u64;
+pub const TOP: Id = 0;
+const PAGE: usize = 4096;
+const SECTOR: usize = 512;
+
+/// A name: a folder, and what it calls it.
+pub type Slot = (Id, String);
+
+/// What a folder tree looks like: none for a folder.
+pub type Tree = BTreeMap<String, Option<Vec<u8>>>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Make { slot: Slot, id: Id },
+    Link { slot: Slot, id: Id },
+    Unlink { slot: Slot, id: Id },
+    Rmdir { slot: Slot, id: Id },
+    Rename { from: Slot, to: Slot, id: Id, over: Option<Id> },
+    /// Changes no name, but has its place among them.
+    Length { id: Id },
+}
+
+type Names = BTreeMap<Slot, Id>;
+
+/// One thing that was done to a file's bytes since they were last durable, and all of them after it.
+#[derive(Debug, Clone)]
+struct Data {
+    /// Its place among the changes, where it set the length other than by a write.
+    length: Option<usize>,
+    after: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct File {
+    durable: Vec<u8>,
+    since: Vec<Data>,
+}
+
+/// One life of a disk: what was durable when it began, and all that was done.
+#[derive(Debug, Default)]
+pub struct Past {
+    durable: Names,
+    pub now: Names,
+    folders: BTreeSet<Id>,
+    files: HashMap<Id, File>,
+    changes: Vec<(Duration, Change)>,
+    /// ext4 has committed so many of them.
+    committed: usize,
+    /// Folders that were synced, and how many changes there had been.
+    syncs: Vec<(usize, Id)>,
+    next: Id,
+}
+
+impl Past {
+    /// Begins with what is in a folder.
+    pub fn of(folder: &Path) -> Past {
+        let mut past = Past::default();
+        past.folders.insert(TOP);
+        past.next = 1;
+        past.take(folder, TOP, &mut HashMap::new());
+        past.durable = past.now.clone();
+        past
+    }
+
+    fn take(&mut self, folder: &Path, parent: Id, known: &mut HashMap<u64, Id>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let meta = entry.metadata().unwrap();
+            let id = *known.entry(meta.ino()).or_insert(self.next);
+            self.next = self.next.max(id + 1);
+            self.now
+                .insert((parent, entry.file_name().into_string().unwrap()), id);
+            if meta.is_dir() {
+                self.folders.insert(id);
+                self.take(&entry.path(), id, known);
+            } else {
+                let file = self.files.entry(id).or_default();
+                file.durable = fs::read(entry.path()).unwrap();
+            }
+        }
+    }
+
+    pub fn is_folder(&self, id: Id) -> bool {
+        self.folders.contains(&id)
+    }
+
+    pub fn names(&self) -> usize {
+        self.changes
+            .iter()
+            .filter(|(_, c)| !matches!(c, Change::Length { .. }))
+            .count()
+    }
+
+    /// Every name there is, with its path.
+    pub fn paths(&self) -> BTreeMap<String, Id> {
+        paths(&self.now)
+    }
+
+    pub fn content(&self, id: Id) -> &[u8] {
+        let file = &self.files[&id];
+        file.since.last().map_or(&file.durable, |d| &d.after)
+    }
+
+    pub fn tree(&self) -> Tree {
+        let all = self.paths().into_iter();
+        all.map(|(path, id)| (path, (!self.is_folder(id)).then(|| self.content(id).to_vec())))
+            .collect()
+    }
+
+    pub fn write(&mut self, id: Id, at: usize, bytes: &[u8]) {
+        let mut after = self.content(id).to_vec();
+        after.resize(after.len().max(at + bytes.len()), 0);
+        after[at..at + bytes.len()].copy_from_slice(bytes);
+        let length = None;
+        self.files.get_mut(&id).unwrap().since.push(Data { length, after });
+    }
+
+    pub fn set_length(&mut self, now: Duration, id: Id, length: usize) {
+        let mut after = self.content(id).to_vec();
+        if after.len() == length {
+            return;
+        }
+        after.resize(length, 0);
+        let length = Some(self.changes.len());
+        self.changes.push((now, Change::Length { id }));
+        self.files.get_mut(&id).unwrap().since.push(Data { length, after });
+    }
+
+    fn change(&mut self, now: Duration, change: Change) -> bool {
+        let done = apply(&mut self.now, &change);
+        if done {
+            self.changes.push((now, change));
+        }
+        done
+    }
+
+    /// Makes a file or folder; false where that cannot be. So do the others.
+    pub fn make(&mut self, now: Duration, slot: Slot, folder: bool) -> bool {
+        let id = self.next;
+        let done = self.change(now, Change::Make { slot, id });
+        if done {
+            self.next += 1;
+            match folder {
+                true => drop(self.folders.insert(id)),
+                false => drop(self.files.insert(id, File::default())),
+            }
+        }
+        done
+    }
+
+    pub fn link(&mut self, now: Duration, id: Id, slot: Slot) -> bool {
+        self.change(now, Change::Link { slot, id })
+    }
+
+    pub fn remove(&mut self, now: Duration, slot: Slot) -> bool {
+        let id = self.now[&slot];
+        let change = match self.is_folder(id) {
+            true => Change::Rmdir { slot, id },
+            false => Change::Unlink { slot, id },
+        };
+        self.change(now, change)
+    }
+
+    pub fn rename(&mut self, now: Duration, from: Slot, to: Slot) -> bool {
+        let (id, over) = (self.now[&from], self.now.get(&to).copied());
+        if over == Some(id) {
+            return true;
+        }
+        if over.is_some_and(|over| self.is_folder(over) != self.is_folder(id)) {
+            return false;
+        }
+        self.change(now, Change::Rename { from, to, id, over })
+    }
+
+    pub fn sync(&mut self, id: Id) {
+        self.data_durable(id);
+        self.committed = self.changes.len();
+    }
+
+    pub fn sync_folder(&mut self, folder: Id) {
+        self.committed = self.changes.len();
+        self.syncs.push((self.changes.len(), folder));
+    }
+
+    fn data_durable(&mut self, id: Id) {
+        let durable = self.content(id).to_vec();
+        let since = Vec::new();
+        self.files.insert(id, File { durable, since });
+    }
+
+    pub fn all_data_durable(&mut self) {
+        let all: Vec<Id> = self.files.keys().copied().collect();
+        all.into_iter().for_each(|id| self.data_durable(id));
+    }
+
+    /// ext4 writes names and lengths back that were changed until then.
+    pub fn commit_until(&mut self, then: Duration) {
+        let old = self.changes.iter().take_while(|(at, _)| *at <= then).count();
+        self.committed = self.committed.max(old);
+    }
+
+    /// Whether a cut may leave this.
+    pub fn allows(&self, profile: Profile, left: &Tree) -> bool {
+        match profile {
+            Profile::Ext4 => (self.committed..=self.changes.len()).any(|done| {
+                let mut names = self.durable.clone();
+                let all = self.changes[..done].iter().all(|(_, c)| apply(&mut names, c));
+                assert!(all, "a beginning of the past can always be done again");
+                self.is(&names, left, |place| place < done)
+            }),
+            _ => self.allows_strictly(&self.durable, 0, &mut vec![], left),
+        }
+    }
+
+    /// Tries every part of the past, change by change.
+    fn allows_strictly(&self, names: &Names, at: usize, done: &mut Vec<bool>, left: &Tree) -> bool {
+        let Some((_, change)) = self.changes.get(at) else {
+            return self.heeds_syncs(names, done) && self.is_with_any_lengths(names, left);
+        };
+        let mut more = names.clone();
+        let mut allowed = false;
+        if apply(&mut more, change) {
+            done.push(true);
+            allowed = self.allows_strictly(&more, at + 1, done, left);
+            done.pop();
+        }
+        if !allowed && !matches!(change, Change::Length { .. }) {
+            done.push(false);
+            allowed = self.allows_strictly(names, at + 1, done, left);
+            done.pop();
+        }
+        allowed
+    }
+
+    /// A folder that was synced, and is there, has lost no change that was made in it before.
+    fn heeds_syncs(&self, names: &Names, done: &[bool]) -> bool {
+        let there = |folder: Id| folder == TOP || names.values().any(|id| *id == folder);
+        self.syncs.iter().filter(|(_, folder)| there(*folder)).all(|(before, folder)| {
+            let past = self.changes[..*before].iter().zip(done);
+            past.filter(|((_, change), _)| is_in(change, *folder))
+                .all(|(_, done)| *done)
+        })
+    }
+
+    /// Lengths are the files' own here: of each file any beginning of what was not committed.
+    fn is_with_any_lengths(&self, names: &Names, left: &Tree) -> bool {
+        let ids: BTreeSet<Id> = names.values().copied().collect();
+        if !same_names(&paths(names), left, |id| self.is_folder(id)) {
+            return false;
+        }
+        ids.into_iter().filter(|id| !self.is_folder(*id)).all(|id| {
+            let of_it = paths(names).into_iter().filter(|(_, other)| *other == id);
+            let contents: Vec<Vec<u8>> = of_it.filter_map(|(path, _)| left[&path].clone()).collect();
+            (self.committed..=self.changes.len())
+                .any(|kept| contents.iter().all(|c| self.file_may_be(id, c, |place| place < kept)))
+        })
+    }
+
+    fn is(&self, names: &Names, left: &Tree, kept: impl Fn(usize) -> bool) -> bool {
+        let paths = paths(names);
+        same_names(&paths, left, |id| self.is_folder(id))
+            && paths.iter().all(|(path, id)| match &left[path] {
+                Some(content) => self.file_may_be(*id, content, &kept),
+                None => true,
+            })
+    }
+
+    fn file_may_be(&self, id: Id, content: &[u8], kept: impl Fn(usize) -> bool) -> bool {
+        let file = &self.files[&id];
+        let mut base = file.durable.clone();
+        let mut versions: Vec<&[u8]> = Vec::new();
+        let mut all_lengths = true;
+        for data in &file.since {
+            if let Some(place) = data.length {
+                versions.clear();
+                match kept(place) {
+                    true => base.resize(data.after.len(), 0),
+                    false => all_lengths = false,
+                }
+            }
+            versions.push(&data.after);
+        }
+        if !all_lengths {
+            return content == base;
+        }
+        length_may_be(content, &base, &versions)
+            && (0..content.len().div_ceil(PAGE)).all(|page| page_may_be(content, &base, &versions, page))
+    }
+}
+
+fn length_may_be(content: &[u8], base: &[u8], versions: &[&[u8]]) -> bool {
+    let length = content.len();
+    if length == base.len() {
+        return true;
+    }
+    let last = length.saturating_sub(1) / PAGE * PAGE;
+    versions.iter().any(|v| {
+        length > base.len() && length == v.len().min(last + PAGE) && content[last..] == v[last..length]
+    })
+}
+
+fn page_may_be(content: &[u8], base: &[u8], versions: &[&[u8]], page: usize) -> bool {
+    let (from, to) = (page * PAGE, content.len().min((page + 1) * PAGE));
+    let is = |a: usize, z: usize| {
+        let same = |v: &&[u8]| (a..z).all(|i| v.get(i).copied().unwrap_or(0) == content[i]);
+        same(&base) || versions.iter().any(|v| same(v))
+    };
+    if (page + 1) * PAGE <= base.len() {
+        (from..to).step_by(SECTOR).all(|a| is(a, to.min(a + SECTOR)))
+    } else {
+        is(from, to)
+    }
+}
+
+/// Does one change the very way it was done; false where that cannot be.
+fn apply(names: &mut Names, change: &Change) -> bool {
+    let there = |names: &Names, id: Id| id == TOP || names.values().any(|other| *other == id);
+    let empty = |names: &Names, id: Id| names.keys().all(|(folder, _)| *folder != id);
+    match change {
+        Change::Length { .. } => true,
+        Change::Make { slot, id } => {
+            there(names, slot.0) && !names.contains_key(slot) && names.insert(slot.clone(), *id).is_none()
+        }
+        Change::Link { slot, id } => {
+            there(names, slot.0)
+                && there(names, *id)
+                && !names.contains_key(slot)
+                && names.insert(slot.clone(), *id).is_none()
+        }
+        Change::Unlink { slot, id } => names.get(slot) == Some(id) && names.remove(slot).is_some(),
+        Change::Rmdir { slot, id } => {
+            names.get(slot) == Some(id) && empty(names, *id) && names.remove(slot).is_some()
+        }
+        Change::Rename { from, to, id, over } => {
+            let can = there(names, to.0)
+                && names.get(from) == Some(id)
+                && names.get(to).copied() == *over
+                && over.is_none_or(|over| empty(names, over))
+                && !is_below(names, to.0, *id);
+            if can {
+                names.remove(from);
+                names.insert(to.clone(), *id);
+            }
+            can
+        }
+    }
+}
+
+/// Whether a folder is another, or in it.
+fn is_below(names: &Names, mut folder: Id, above: Id) -> bool {
+    while folder != TOP {
+        if folder == above {
+            return true;
+        }
+        let Some((slot, _)) = names.iter().find(|(_, id)| **id == folder) else {
+            return false;
+        };
+        folder = slot.0;
+    }
+    false
+}
+
+fn is_in(change: &Change, folder: Id) -> bool {
+    match change {
+        Change::Length { .. } => false,
+        Change::Make { slot, .. }
+        | Change::Link { slot, .. }
+        | Change::Unlink { slot, .. }
+        | Change::Rmdir { slot, .. } => slot.0 == folder,
+        Change::Rename { from, to, .. } => from.0 == folder || to.0 == folder,
+    }
+}
+
+fn paths(names: &Names) -> BTreeMap<String, Id> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(TOP, String::new())];
+    while let Some((folder, prefix)) = open.pop() {
+        for ((_, name), id) in names.iter().filter(|((f, _), _)| *f == folder) {
+            let path = format!("{prefix}{name}");
+            found.insert(path.clone(), *id);
+            open.push((*id, format!("{path}/")));
+        }
+    }
+    found
+}
+
+fn same_names(paths: &BTreeMap<String, Id>, left: &Tree, is_folder: impl Fn(Id) -> bool) -> bool {
+    paths.len() == left.len()
+        && paths
+            .iter()
+            .all(|(path, id)| left.get(path).is_some_and(|content| content.is_none() == is_folder(*id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn past(files: &[(&str, &[u8])]) -> Past {
+        let mut past = Past {
+            next: 1,
+            ..Past::default()
+        };
+        past.folders.insert(TOP);
+        for (name, bytes) in files {
+            let id = past.next;
+            past.next += 1;
+            past.now.insert((TOP, name.to_string()), id);
+            let (durable, since) = (bytes.to_vec(), vec![]);
+            past.files.insert(id, File { durable, since });
+        }
+        past.durable = past.now.clone();
+        past
+    }
+
+    fn tree(files: &[(&str, &[u8])]) -> Tree {
+        let all = files.iter();
+        all.map(|(name, bytes)| (name.to_string(), Some(bytes.to_vec()))).collect()
+    }
+
+    /// The reference has to refuse, or it checks nothing.
+    #[test]
+    fn what_is_not_legal_is_refused() {
+        let slot = |name: &str| (TOP, name.to_string());
+        let mut p = past(&[("a", b"old"), ("m", b"")]);
+        p.write(1, 3, b"tail");
+        p.make(Duration::ZERO, slot("n"), false);
+        p.remove(Duration::ZERO, slot("m"));
+        let legal: [&[(&str, &[u8])]; 4] = [
+            &[("a", b"old"), ("m", b"")],
+            &[("a", b"oldtail"), ("m", b"")],
+            &[("a", b"old"), ("m", b""), ("n", b"")],
+            &[("a", b"oldtail"), ("n", b"")],
+        ];
+        for left in legal {
+            assert!(p.allows(Profile::Ext4, &tree(left)), "{left:?}");
+            assert!(p.allows(Profile::PosixStrict, &tree(left)), "{left:?}");
+        }
+        let illegal: [&[(&str, &[u8])]; 4] = [
+            &[("a", b"oldta"), ("m", b"")],
+            &[("a", b"oldtaiX"), ("m", b"")],
+            &[("a", b""), ("m", b"")],
+            &[("m", b"")],
+        ];
+        for left in illegal {
+            assert!(!p.allows(Profile::Ext4, &tree(left)), "{left:?}");
+            assert!(!p.allows(Profile::PosixStrict, &tree(left)), "{left:?}");
+        }
+        // The later change without the earlier one: not in one journal.
+        let later = tree(&[("a", b"old")]);
+        assert!(!p.allows(Profile::Ext4, &later) && p.allows(Profile::PosixStrict, &later));
+        // A file's sync commits names for ext4 alone, a folder's for both.
+        let before = tree(legal[1]);
+        p.sync(1);
+        assert!(!p.allows(Profile::Ext4, &before) && p.allows(Profile::PosixStrict, &before));
+        p.sync_folder(TOP);
+        assert!(!p.allows(Profile::PosixStrict, &before));
+        assert!(p.allows(Profile::PosixStrict, &tree(legal[3])));
+    }
+
+    #[test]
+    fn torn_is_legal_between_sectors_of_a_durable_page_only() {
+        let mut p = past(&[("a", &[1; PAGE])]);
+        p.write(1, 0, &[2; 2 * PAGE]);
+        let with = |sector: usize, length: usize| {
+            let mut bytes = vec![1; PAGE];
+            bytes[sector..sector + SECTOR].fill(2);
+            bytes.resize(length, 2);
+            tree(&[("a", &bytes)])
+        };
+        assert!(p.allows(Profile::Ext4, &with(SECTOR, PAGE)));
+        assert!(p.allows(Profile::Ext4, &with(SECTOR, 2 * PAGE)));
+        assert!(!p.allows(Profile::Ext4, &with(SECTOR + 1, PAGE)));
+        assert!(!p.allows(Profile::Ext4, &with(SECTOR, PAGE + SECTOR)));
+    }
+}
