@@ -4,9 +4,13 @@
 //! force. What a frame's fate is, [`switch`] decides; what faults do to it, [`rules`]. Frames that wait are woken for
 //! by a timer, to the microsecond.
 
+#[cfg(test)]
+mod bench;
 mod packet_view;
 mod queue;
 mod random;
+#[cfg(test)]
+mod rule_tests;
 mod rules;
 mod switch;
 
@@ -339,105 +343,9 @@ fn known(port: u8) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    //! Datagram sockets stand for TAPs: they keep frames whole, and refuse when full.
+    use super::bench::Bench;
     use super::*;
     use crate::proto::LinkCounter;
-    use std::os::unix::net::UnixDatagram;
-    use std::time::Duration;
-
-    struct Bench {
-        keeper: Channel,
-        nodes: Vec<UnixDatagram>,
-        thread: Option<std::thread::JoinHandle<io::Result<()>>>,
-    }
-
-    impl Bench {
-        fn new(ports: u8) -> Bench {
-            let (keeper, theirs) = Channel::pair().unwrap();
-            let thread = std::thread::spawn(move || Wire::with(theirs)?.run());
-            let mut bench = Bench {
-                keeper,
-                nodes: vec![],
-                thread: Some(thread),
-            };
-            for port in 0..ports {
-                let node = bench.plug(port);
-                bench.nodes.push(node);
-            }
-            bench
-        }
-
-        fn plug(&self, port: u8) -> UnixDatagram {
-            let (node, tap) = UnixDatagram::pair().unwrap();
-            tap.set_nonblocking(true).unwrap();
-            node.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-            self.keeper
-                .send_with(&ToWire::Plug { port }, &[tap.as_fd()])
-                .unwrap();
-            drop(tap);
-            assert!(matches!(self.answer(), FromWire::Done { .. }));
-            node
-        }
-
-        fn answer(&self) -> FromWire {
-            self.keeper
-                .receive_within(Duration::from_secs(5))
-                .unwrap()
-                .unwrap()
-        }
-
-        fn ask(&self, message: ToWire) -> FromWire {
-            self.keeper.send(&message).unwrap();
-            self.answer()
-        }
-
-        fn send(&self, from: u8, to: u8, mark: u8) {
-            let mut frame = [0; 60];
-            frame[..6].copy_from_slice(&[2, 0, 10, 9, 0, to]);
-            frame[20] = mark;
-            self.nodes[usize::from(from)].send(&frame).unwrap();
-        }
-
-        fn mark(&self, at: u8) -> u8 {
-            let mut frame = [0; 100];
-            assert_eq!(self.nodes[usize::from(at)].recv(&mut frame).unwrap(), 60);
-            frame[20]
-        }
-
-        fn counters(&self, from: u8) -> Vec<LinkCounter> {
-            match self.ask(ToWire::Counters { from }) {
-                FromWire::Counters { links } => links,
-                other => panic!("{other:?}"),
-            }
-        }
-
-        /// Waits until the link's counters say so.
-        fn await_count(&self, from: u8, to: u8, reached: impl Fn(&LinkCounter) -> bool) {
-            for _ in 0..5000 {
-                if self
-                    .counters(from)
-                    .iter()
-                    .any(|link| link.to == to && reached(link))
-                {
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            panic!("{:?}", self.counters(from));
-        }
-    }
-
-    impl Drop for Bench {
-        fn drop(&mut self) {
-            // The end of the keeper is the wire's.
-            let (other, _) = Channel::pair().unwrap();
-            self.keeper = other;
-            let ended = self.thread.take().unwrap().join();
-            if !std::thread::panicking() {
-                ended.unwrap().unwrap();
-            }
-        }
-    }
 
     #[test]
     fn frames_arrive_and_are_counted() {

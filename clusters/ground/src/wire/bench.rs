@@ -1,0 +1,179 @@
+//! A wire between datagram sockets, which stand for TAPs: they keep frames whole, and refuse when full.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use super::Wire;
+use crate::link_rule::{LinkRule, RuleCounts};
+use crate::packet::Channel;
+use crate::proto::{FromWire, LinkCounter, ToWire};
+
+/// So many frames a socket takes in any case before somebody reads.
+pub const ROOM: usize = 8;
+
+pub struct Bench {
+    keeper: Channel,
+    pub nodes: Vec<UnixDatagram>,
+    thread: Option<std::thread::JoinHandle<io::Result<()>>>,
+}
+
+impl Bench {
+    pub fn new(ports: u8) -> Bench {
+        let (keeper, theirs) = Channel::pair().unwrap();
+        let thread = std::thread::spawn(move || Wire::with(theirs)?.run());
+        let mut bench = Bench {
+            keeper,
+            nodes: vec![],
+            thread: Some(thread),
+        };
+        for port in 0..ports {
+            let node = bench.plug(port);
+            bench.nodes.push(node);
+        }
+        bench
+    }
+
+    pub fn plug(&self, port: u8) -> UnixDatagram {
+        let (node, tap) = UnixDatagram::pair().unwrap();
+        tap.set_nonblocking(true).unwrap();
+        node.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        self.keeper
+            .send_with(&ToWire::Plug { port }, &[tap.as_fd()])
+            .unwrap();
+        drop(tap);
+        assert!(matches!(self.answer(), FromWire::Done { .. }));
+        node
+    }
+
+    fn answer(&self) -> FromWire {
+        self.keeper
+            .receive_within(Duration::from_secs(5))
+            .unwrap()
+            .unwrap()
+    }
+
+    pub fn ask(&self, message: ToWire) -> FromWire {
+        self.keeper.send(&message).unwrap();
+        self.answer()
+    }
+
+    pub fn send(&self, from: u8, to: u8, mark: u8) {
+        let mut frame = [0; 60];
+        frame[..6].copy_from_slice(&[2, 0, 10, 9, 0, to]);
+        frame[20] = mark;
+        self.nodes[usize::from(from)].send(&frame).unwrap();
+    }
+
+    pub fn mark(&self, at: u8) -> u8 {
+        let mut frame = [0; 100];
+        assert_eq!(self.nodes[usize::from(at)].recv(&mut frame).unwrap(), 60);
+        frame[20]
+    }
+
+    pub fn counters(&self, from: u8) -> Vec<LinkCounter> {
+        match self.ask(ToWire::Counters { from }) {
+            FromWire::Counters { links } => links,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn set_rule(&self, fault: u64, pairs: &[(u8, u8)], rule: LinkRule) {
+        let pairs = pairs.to_vec();
+        let answer = self.ask(ToWire::SetRule { fault, pairs, rule });
+        assert!(matches!(answer, FromWire::Done { .. }), "{answer:?}");
+    }
+
+    pub fn clear_rule(&self, fault: u64) {
+        let answer = self.ask(ToWire::ClearRule { fault });
+        assert!(matches!(answer, FromWire::Done { .. }), "{answer:?}");
+    }
+
+    pub fn rule_counts(&self, fault: u64) -> RuleCounts {
+        match self.ask(ToWire::RuleCounts { fault }) {
+            FromWire::RuleCounts(counts) => counts,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Waits until a rule's counts say so.
+    pub fn await_rule(&self, fault: u64, reached: impl Fn(&RuleCounts) -> bool) -> RuleCounts {
+        for _ in 0..5000 {
+            let counts = self.rule_counts(fault);
+            if reached(&counts) {
+                return counts;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("{:?}", self.rule_counts(fault));
+    }
+
+    /// Frames that the wire has seen on a link, whatever became of them; a doubled one is two.
+    fn seen(&self, from: u8, to: u8) -> u64 {
+        let links = self.counters(from);
+        let link = links.iter().find(|link| link.to == to);
+        link.map_or(0, |link| link.passed + link.dropped + link.unasked)
+    }
+
+    /// Sends frames, a few at a time, and gives what arrives at once.
+    pub fn exchange(&self, from: u8, to: u8, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let mut arrived = Vec::new();
+        for few in frames.chunks(ROOM / 2) {
+            let before = self.seen(from, to);
+            for frame in few {
+                self.nodes[usize::from(from)].send(frame).unwrap();
+            }
+            for _ in 0..5000 {
+                if self.seen(from, to) >= before + few.len() as u64 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_micros(20));
+            }
+            arrived.extend(self.arrived(to));
+        }
+        arrived
+    }
+
+    /// What has arrived at a port and was not read yet.
+    pub fn arrived(&self, at: u8) -> Vec<Vec<u8>> {
+        let node = &self.nodes[usize::from(at)];
+        node.set_nonblocking(true).unwrap();
+        let next = || {
+            let mut frame = vec![0; 70_000];
+            let length = node.recv(&mut frame).ok()?;
+            frame.truncate(length);
+            Some(frame)
+        };
+        let all = std::iter::from_fn(next).collect();
+        node.set_nonblocking(false).unwrap();
+        all
+    }
+
+    /// Waits until the link's counters say so.
+    pub fn await_count(&self, from: u8, to: u8, reached: impl Fn(&LinkCounter) -> bool) {
+        for _ in 0..5000 {
+            if self
+                .counters(from)
+                .iter()
+                .any(|link| link.to == to && reached(link))
+            {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("{:?}", self.counters(from));
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // The end of the keeper is the wire's.
+        let (other, _) = Channel::pair().unwrap();
+        self.keeper = other;
+        let ended = self.thread.take().unwrap().join();
+        if !std::thread::panicking() {
+            ended.unwrap().unwrap();
+        }
+    }
+}
