@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use disk::Policy;
 
 use crate::api::*;
+use crate::clock_rule::{ClockRule, ClockSeen};
 use crate::connection::Connection;
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::request::{Answer, Request};
@@ -46,7 +47,8 @@ impl Ground {
     }
 
     /// Powers a node on: namespaces of its own, a network with a cable to the wire, its disk mounted at `home/mount`,
-    /// `/proc`, and `/tmp` and `/dev/shm` that are empty and its own. No program runs yet.
+    /// `/proc`, and `/tmp` and `/dev/shm` that are its own, and empty but for the clock shim's folder. No program runs
+    /// yet.
     pub fn power_on(&self, node: i32) -> Result<PoweredOn, Error> {
         match self.connection.ask(Request::PowerOn { node })? {
             Answer::PoweredOn(on) => Ok(on),
@@ -54,7 +56,7 @@ impl Ground {
         }
     }
 
-    /// Starts the node's program. An error while one runs.
+    /// Starts the node's program, with the clock shim preloaded. An error while one runs.
     pub fn start(&self, node: i32, program: Program) -> Result<Started, Error> {
         match self.connection.ask(Request::Start { node, program })? {
             Answer::Started(started) => Ok(started),
@@ -169,6 +171,33 @@ impl Ground {
             }
         }
         Ok(all)
+    }
+
+    /// Puts a fault's rule on a node's clocks, for all its programs, in place of one that the fault had; the instant
+    /// from which on a program that asks is shown it. Rules of other faults stay: steps and strobes add, rates
+    /// multiply. A rule outlives the node's power. Whether it took is [`Ground::clock_seen`]'s to say.
+    pub fn set_clock(&self, node: i32, fault: u64, rule: ClockRule) -> Result<u64, Error> {
+        match self.connection.ask(Request::SetClock { node, fault, rule })? {
+            Answer::ClockSet { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Takes a fault's rule off a node's clocks, at the instant that is returned. No error where there is none.
+    pub fn clear_clock(&self, node: i32, fault: u64) -> Result<u64, Error> {
+        match self.connection.ask(Request::ClearClock { node, fault })? {
+            Answer::ClockSet { at_ns } => Ok(at_ns),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What the node's processes have said that they are shown; and asks them to say it again, which each does when it
+    /// next looks at a clock. So: call it again until what is wanted has been said after the instant that matters.
+    pub fn clock_seen(&self, node: i32) -> Result<ClockSeen, Error> {
+        match self.connection.ask(Request::ClockSeen { node })? {
+            Answer::ClockSeen(seen) => Ok(seen),
+            other => Err(other.unexpected()),
+        }
     }
 
     /// The namespaces of a node that has power.

@@ -22,7 +22,8 @@
 //! 2. Nothing of a run has a name on the host but files in its folder: namespaces, mounts and devices go with the
 //!    last process.
 //! 3. No process of ours opens a path below a node's mount (the program's child does, between fork and exec).
-//! 4. Nothing is open in a node's program but its log and /dev/null.
+//! 4. Nothing is open in a node's program but its log and /dev/null. Preloaded is the clock shim (`shim/`, a library of
+//!    its own that the build makes and this executable carries): with no clock fault in force it changes no answer.
 //! 5. Every wait of the keeper has a bound.
 //!
 //! It is the only crate with unsafe code. On other systems than Linux it compiles to a stub that says so.
@@ -31,6 +32,7 @@
 #![allow(unsafe_code)]
 
 mod api;
+mod clock_rule;
 mod handle;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod link_rule;
@@ -38,6 +40,10 @@ mod link_rule;
 pub mod proto;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod request;
+// Half of it is for the shim.
+#[allow(dead_code)]
+#[path = "../shim/page.rs"]
+mod page;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -93,6 +99,10 @@ pub mod doctor {
 }
 
 pub use api::*;
+pub use clock_rule::{
+    ClockRule, ClockSeen, MAX_STEP_NS, MAX_STROBES, MIN_PERIOD_NS, ProcessClock, ProcessName, RATE_PPM,
+    Strobe,
+};
 pub use disk::{Policy, Profile, Remainder};
 pub use handle::Ground;
 pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};

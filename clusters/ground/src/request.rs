@@ -6,6 +6,7 @@ use disk::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::api::*;
+use crate::clock_rule::{ClockRule, ClockSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::proto::DiskStats;
 
@@ -63,6 +64,18 @@ pub enum Request {
     FirstFrames {
         pairs: Vec<(Port, Port)>,
     },
+    SetClock {
+        node: i32,
+        fault: u64,
+        rule: ClockRule,
+    },
+    ClearClock {
+        node: i32,
+        fault: u64,
+    },
+    ClockSeen {
+        node: i32,
+    },
     Namespaces {
         node: i32,
     },
@@ -94,6 +107,8 @@ pub enum Answer {
     Counters(Vec<LinkCount>),
     Marked { at_ns: u64 },
     FirstFrames(Vec<Option<u64>>),
+    ClockSet { at_ns: u64 },
+    ClockSeen(ClockSeen),
     Namespaces(Namespaces),
     DiskStats(DiskStats),
     Failed(Error),

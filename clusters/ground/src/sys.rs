@@ -40,6 +40,17 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// CLOCK_REALTIME in nanoseconds: the machine's wall clock, as nobody has bent it.
+pub fn wall_ns() -> i64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is a valid timespec for the kernel to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
 /// The control socket that a role was given as descriptor 3, now close-on-exec.
 ///
 /// An error where descriptor 3 is not open: the role was started by hand, not by its parent.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::{Mode, umask};
 
 use super::Birth;
+use super::clock::Pages;
 use crate::api::{Error, Namespaces};
 use crate::lacks::{Mechanism, lacks};
 use crate::net::{self, NODE_DEVICE};
@@ -25,6 +26,7 @@ pub struct World {
     pub fuse: OwnedFd,
     pub namespaces: Namespaces,
     pub own_proc: bool,
+    pub clock: Pages,
 }
 
 pub fn make(birth: &Birth) -> Result<World, Error> {
@@ -35,6 +37,7 @@ pub fn make(birth: &Birth) -> Result<World, Error> {
     net::settle_namespace().map_err(|why| lacks(Mechanism::Network, &why))?;
     let tap = net::make_port(NODE_DEVICE, birth.port).map_err(|why| lacks(Mechanism::Tap, &why))?;
     own_folders(birth).map_err(|why| lacks(Mechanism::Mounts, &why))?;
+    let clock = Pages::make(&birth.clock).map_err(|why| lacks(Mechanism::Mounts, &why))?;
     let fuse = mount_disk(birth).map_err(|why| lacks(Mechanism::Fuse, &why))?;
     let namespaces = namespaces().map_err(|why| lacks(Mechanism::Mounts, &why))?;
     Ok(World {
@@ -42,6 +45,7 @@ pub fn make(birth: &Birth) -> Result<World, Error> {
         fuse,
         namespaces,
         own_proc,
+        clock,
     })
 }
 

@@ -2,6 +2,7 @@
 //! on request, signals, reaps, and ends with the keeper.
 
 mod birth;
+mod clock;
 mod program;
 mod signals;
 
@@ -14,9 +15,10 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Error, Event, Namespaces, NodeSpec, Program, Signal, Signalled};
-use crate::keeper::Spoken;
+use crate::keeper::{Setting, Spoken};
 use crate::packet::Channel;
 use crate::sys;
+pub use clock::{ClockLook, clock_shim_is_there};
 use program::Running;
 
 /// Keeper to init.
@@ -32,6 +34,10 @@ pub enum ToInit {
     },
     /// Answered `Signalled` or `Failed`.
     Signal(Signal),
+    /// Answered `ClockSet`.
+    SetClock(Setting),
+    /// Answered `ClockLook`.
+    LookAtClock,
 }
 
 /// What an init makes.
@@ -40,6 +46,8 @@ pub struct Birth {
     pub spec: NodeSpec,
     pub port: u8,
     pub run_dir: PathBuf,
+    /// What the node's clocks show.
+    pub clock: Setting,
 }
 
 /// Init to keeper. `Ended` comes unasked.
@@ -52,6 +60,10 @@ pub enum FromInit {
         exec_at_ns: u64,
     },
     Signalled(Signalled),
+    ClockSet {
+        at_ns: u64,
+    },
+    ClockLook(ClockLook),
     Failed {
         why: String,
     },
@@ -92,6 +104,7 @@ struct Init {
     deaths: SignalFd,
     /// Whether /proc shows this node's processes, and theirs only.
     own_proc: bool,
+    clock: clock::Pages,
     running: Option<Running>,
 }
 
@@ -119,14 +132,14 @@ fn begin() -> std::io::Result<Init> {
     let Some(ToInit::Birth(birth)) = keeper.receive()? else {
         return Err(std::io::Error::other("the keeper's first word is not of a birth"));
     };
-    let own_proc = match birth::make(&birth) {
+    let (own_proc, clock) = match birth::make(&birth) {
         Ok(world) => {
             keeper.send_with(
                 &FromInit::Ready(world.namespaces),
                 &[world.tap.as_fd(), world.fuse.as_fd()],
             )?;
             // Both descriptors are closed here: the wire and the disk alone hold them.
-            world.own_proc
+            (world.own_proc, world.clock)
         }
         Err(error) => {
             keeper.send(&FromInit::Unborn(error))?;
@@ -137,6 +150,7 @@ fn begin() -> std::io::Result<Init> {
         keeper,
         deaths,
         own_proc,
+        clock,
         running: None,
     })
 }
@@ -178,6 +192,16 @@ impl Init {
                     Err(why) => FromInit::Failed { why },
                 };
                 self.say(&answer);
+            }
+            Ok(Some(ToInit::SetClock(setting))) => {
+                self.clock.set(&setting);
+                self.say(&FromInit::ClockSet {
+                    at_ns: sys::monotonic_ns(),
+                });
+            }
+            Ok(Some(ToInit::LookAtClock)) => {
+                let look = self.look_at_clock();
+                self.say(&FromInit::ClockLook(look));
             }
             Ok(Some(ToInit::Birth(_))) => {}
             // The life-line: the keeper is gone.

@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal as UnixSignal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::clock::preload;
 use super::{FromInit, Init};
 use crate::api::Program;
 use crate::spawn::{Pointers, clear_signal_mask, redirect, report_and_exit, write_file};
@@ -205,17 +206,28 @@ impl Image {
     }
 }
 
-/// Ours, and over it the program's.
+/// Ours, and over it the program's; and the clock shim before what else is preloaded.
 fn environment(program: &Program) -> io::Result<Vec<CString>> {
-    let is_set = |name: &std::ffi::OsStr| program.env.iter().any(|(ours, _)| name == ours.as_str());
+    const PRELOAD: &str = "LD_PRELOAD";
+    let said = program.env.iter().find(|(name, _)| name == PRELOAD);
+    let inherited = std::env::var(PRELOAD).ok();
+    let preload = preload(said.map(|(_, value)| value.as_str()).or(inherited.as_deref()));
+    let is_set = |name: &std::ffi::OsStr| {
+        let ours = preload.is_some() && name == PRELOAD;
+        ours || program.env.iter().any(|(set, _)| name == set.as_str())
+    };
     let mut all = Vec::new();
+    if let Some(preload) = &preload {
+        all.push(CString::new(format!("{PRELOAD}={preload}"))?);
+    }
     for (name, value) in std::env::vars_os().filter(|(name, _)| !is_set(name)) {
         let mut pair = name.into_vec();
         pair.push(b'=');
         pair.extend(value.into_vec());
         all.push(CString::new(pair)?);
     }
-    for (name, value) in &program.env {
+    let not_preload = |(name, _): &&(String, String)| preload.is_none() || name != PRELOAD;
+    for (name, value) in program.env.iter().filter(not_preload) {
         all.push(CString::new(format!("{name}={value}"))?);
     }
     Ok(all)

@@ -77,20 +77,27 @@ impl Init {
         if !self.own_proc {
             return None;
         }
-        let entries = fs::read_dir("/proc").ok()?.flatten();
-        let pids = entries
-            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-            .filter(|pid| *pid != 1);
         // One that ended meanwhile has no state.
         Some(
-            pids.filter_map(|pid| state(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+            pids()
+                .into_iter()
+                .filter_map(|pid| state(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
                 .collect(),
         )
     }
 }
 
+/// The node's processes but init, where /proc is the node's own.
+pub fn pids() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != 1)
+        .collect()
+}
+
 /// The state in a line of /proc/PID/stat: after the name, which may hold anything, brackets included.
-fn state(stat: &str) -> Option<char> {
+pub fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 

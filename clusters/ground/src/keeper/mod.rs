@@ -2,6 +2,7 @@
 //! handles the harness's requests one at a time, reaps, and ends everything when a part dies.
 
 mod children;
+mod clock;
 mod links;
 mod node;
 mod power;
@@ -22,6 +23,7 @@ use crate::spawn::Child;
 use crate::sys;
 use children::Children;
 pub use children::Spoken;
+pub use clock::Setting;
 use node::Node;
 
 /// Front to keeper.
@@ -180,6 +182,13 @@ impl Keeper {
             Request::Counters { from } => self.counters(from).map(Answer::Counters),
             Request::Mark { pairs } => self.mark(&pairs).map(|at_ns| Answer::Marked { at_ns }),
             Request::FirstFrames { pairs } => self.first_frames(&pairs).map(Answer::FirstFrames),
+            Request::SetClock { node, fault, rule } => self
+                .set_clock(node, fault, rule)
+                .map(|at_ns| Answer::ClockSet { at_ns }),
+            Request::ClearClock { node, fault } => self
+                .clear_clock(node, fault)
+                .map(|at_ns| Answer::ClockSet { at_ns }),
+            Request::ClockSeen { node } => self.clock_seen(node).map(Answer::ClockSeen),
             Request::Namespaces { node } => self.namespaces(node).map(Answer::Namespaces),
             Request::DiskStats { node } => self.disk_stats(node).map(Answer::DiskStats),
         }

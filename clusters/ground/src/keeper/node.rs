@@ -19,8 +19,8 @@ const DISK_START: Duration = Duration::from_secs(10);
 pub const DISK_PATIENCE: Duration = Duration::from_secs(2);
 /// How long an init may take to start a program; longer than its own bound, so that its word is heard.
 const START_PATIENCE: Duration = Duration::from_secs(12);
-/// How long an init may take to send a signal and see it take; longer than its own bound.
-const SIGNAL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long an init may take to send a signal and see it take, longer than its own bound; or to look at all processes.
+pub const SIGNAL_PATIENCE: Duration = Duration::from_secs(5);
 /// The longest host name that Linux takes.
 const HOST_NAME: usize = 64;
 
@@ -31,6 +31,8 @@ pub struct Node {
     pub disk: Child,
     /// What exists only while it has power.
     pub life: Option<Life>,
+    /// What its clocks show.
+    pub clocks: super::clock::Clocks,
     /// Starts of its program, over all its lives.
     pub starts: u32,
 }
@@ -95,6 +97,7 @@ impl Keeper {
             port,
             disk,
             life: None,
+            clocks: super::clock::Clocks::default(),
             starts: 0,
         });
         match self.ask::<FromDisk>(id, &channel, &open, DISK_START) {
@@ -133,7 +136,7 @@ impl Keeper {
     }
 
     /// The place and the life of a node that has power.
-    fn alive(&self, id: i32, what: &str) -> Result<(usize, &Life), Error> {
+    pub(super) fn alive(&self, id: i32, what: &str) -> Result<(usize, &Life), Error> {
         let at = self.find(id, what)?;
         match &self.nodes[at].life {
             Some(life) => Ok((at, life)),

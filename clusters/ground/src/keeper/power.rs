@@ -72,7 +72,9 @@ impl Keeper {
     fn bring_up(&mut self, at: usize, init: &Child) -> Result<Namespaces, Error> {
         let spec = self.nodes[at].spec.clone();
         let (id, port) = (spec.id, self.nodes[at].port);
+        self.nodes[at].clocks.begin_life(sys::monotonic_ns() as i64);
         let birth = Birth {
+            clock: self.nodes[at].clocks.setting(),
             spec,
             port,
             run_dir: self.run_dir.clone(),
