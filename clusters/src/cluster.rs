@@ -2,7 +2,7 @@
 
 use crate::lost_records::lost_records;
 use crate::system::{Fill, Role, System};
-use ground::{Event, Ground, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
+use ground::{ClockRule, ClockSeen, Event, Ground, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
 use history::LostRecords;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,6 +31,8 @@ pub enum Capability {
     Links,
     /// Its power can be cut: what was not synced is lost.
     Power,
+    /// Its clocks can be set apart from the truth, and what its programs are shown can be measured.
+    Clock,
 }
 
 /// Which part a node plays.
@@ -391,6 +393,31 @@ impl Cluster {
     /// Where the ground refuses.
     pub fn free_links(&self, links: &[(Port, Port)]) -> Result<Vec<bool>, Error> {
         Ok(self.ground.free_links(links)?)
+    }
+
+    /// Puts a fault's rule on a node's clocks, from the instant on that is returned, in nanoseconds of the monotonic
+    /// clock; see [`Ground::set_clock`].
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn set_clock(&self, id: i32, fault: u64, rule: ClockRule) -> Result<u64, Error> {
+        Ok(self.ground.set_clock(id, fault, rule)?)
+    }
+
+    /// Takes a fault's rule off a node's clocks; no error where there is none.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn clear_clock(&self, id: i32, fault: u64) -> Result<u64, Error> {
+        Ok(self.ground.clear_clock(id, fault)?)
+    }
+
+    /// What the node's processes have said that their clocks show; and asks them to say it again.
+    ///
+    /// # Errors
+    /// Where the node has no power.
+    pub fn clock_seen(&self, id: i32) -> Result<ClockSeen, Error> {
+        Ok(self.ground.clock_seen(id)?)
     }
 
     /// What each directed link carried.

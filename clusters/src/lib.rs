@@ -16,6 +16,6 @@ mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
 pub use ground::{
-    Effect, Event, Flap, Held, LinkCount, LinkRule, Policy, Port, PowerCut, Profile, Remainder, RuleCounts, Signal, WHOLE_PPM,
+    ClockRule, ClockSeen, Effect, Event, Flap, Held, LinkCount, LinkRule, Policy, Port, PowerCut, ProcessClock, Profile, Remainder, RuleCounts, Signal, Strobe, WHOLE_PPM,
 };
 pub use system::{Bugs, Fill, Format, Role, System};
