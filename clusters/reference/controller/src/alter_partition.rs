@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::error_code::ErrorCode;
-use crate::image::Partition;
+use crate::image::{Partition, Topic};
 use crate::{Controller, Outcome};
 use records::Record;
 use std::collections::BTreeSet;
@@ -68,12 +68,12 @@ impl Controller {
         let mut records = Vec::new();
         let mut seen = BTreeSet::new();
         let answers = request.partitions.iter().map(|wanted| {
-            let (name, partition) = self.check(request.broker_id, wanted)?;
+            let (topic, partition) = self.check(request.broker_id, wanted)?;
             // A second proposal would be built from the state before the first.
             if !seen.insert((wanted.topic_id, wanted.partition_id)) {
                 return Err(ErrorCode::InvalidRequest);
             }
-            Ok(self.alter(name, partition, wanted, &mut records))
+            self.alter(topic, partition, wanted, &mut records)
         });
         let answers = answers.collect();
         Outcome {
@@ -83,7 +83,7 @@ impl Controller {
     }
 
     /// Every reason to refuse, in the order in which Kafka looks for them.
-    fn check(&self, broker: i32, wanted: &PartitionToAlter) -> Result<(&str, &Partition), ErrorCode> {
+    fn check(&self, broker: i32, wanted: &PartitionToAlter) -> Result<(&Topic, &Partition), ErrorCode> {
         let topic = self
             .image
             .topics()
@@ -120,7 +120,7 @@ impl Controller {
         {
             return Err(ErrorCode::IneligibleReplica);
         }
-        Ok((topic.name.as_str(), partition))
+        Ok((topic, partition))
     }
 
     fn may_join(&self, id: i32, epoch: i64) -> bool {
@@ -132,21 +132,15 @@ impl Controller {
 
     fn alter(
         &self,
-        topic: &str,
+        topic: &Topic,
         partition: &Partition,
         wanted: &PartitionToAlter,
         records: &mut Vec<Record>,
-    ) -> AlteredPartition {
+    ) -> Result<AlteredPartition, ErrorCode> {
         let change = Change {
-            topic_id: wanted.topic_id,
-            partition_id: wanted.partition_id,
-            partition,
             target_isr: wanted.new_isr.iter().map(|(id, _)| *id).collect(),
-            unclean: None,
-            elr_enabled: self.elr_enabled(),
-            min_isr: self.min_isr(topic, partition.replicas.len()),
-            unclean_allowed: self.unclean_allowed(topic),
             recovered: !wanted.recovering,
+            ..self.change(wanted.topic_id, topic, wanted.partition_id, partition)
         };
         let record = change.build(|id| self.image.is_active(id));
         let mut altered = AlteredPartition {
@@ -170,6 +164,10 @@ impl Controller {
             }
             records.push(Record::PartitionChange(record));
         }
-        altered
+        // A reassignment that ends may take the leadership from who asks; the metadata tells it the rest.
+        match altered.leader == partition.leader {
+            true => Ok(altered),
+            false => Err(ErrorCode::NewLeaderElected),
+        }
     }
 }

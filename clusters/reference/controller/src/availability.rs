@@ -1,11 +1,35 @@
 //! What brokers that leave and return do to partitions: fencing, unfencing, controlled shutdown, unclean registration.
 
 use crate::Controller;
-use crate::change::Change;
-use crate::image::Partition;
+use crate::change::{Assignment, Change};
+use crate::image::{Partition, Topic};
 use records::{BrokerRegistrationChange, Record};
+use uuid::Uuid;
 
 impl Controller {
+    /// The change of a partition that changes nothing by itself: what it is to do is put in its fields.
+    pub(crate) fn change<'a>(
+        &self,
+        topic_id: Uuid,
+        topic: &Topic,
+        partition_id: i32,
+        partition: &'a Partition,
+    ) -> Change<'a> {
+        Change {
+            topic_id,
+            partition_id,
+            partition,
+            target_isr: partition.isr.clone(),
+            unclean: None,
+            elr_enabled: self.elr_enabled(),
+            min_insync_replicas: self.min_insync_replicas(&topic.name),
+            unclean_allowed: self.unclean_allowed(&topic.name),
+            recovered: false,
+            prefer_first: false,
+            assignment: Assignment::of(partition),
+        }
+    }
+
     /// Fences a broker: its partitions first, then the registration.
     pub(crate) fn fence(&self, id: i32, epoch: i64) -> Vec<Record> {
         let mut records = Vec::new();
@@ -72,15 +96,9 @@ impl Controller {
                     continue;
                 }
                 let change = Change {
-                    topic_id: *topic_id,
-                    partition_id: *partition_id,
-                    partition,
                     target_isr: target_isr(partition),
                     unclean,
-                    elr_enabled: self.elr_enabled(),
-                    min_isr: self.min_isr(&topic.name, partition.replicas.len()),
-                    unclean_allowed: self.unclean_allowed(&topic.name),
-                    recovered: false,
+                    ..self.change(*topic_id, topic, *partition_id, partition)
                 };
                 records.extend(change.build(&acceptable).map(Record::PartitionChange));
             }

@@ -21,11 +21,49 @@ pub(crate) struct Change<'a> {
     /// Replicas that came back without their log's end: they leave ISR and ELR.
     pub(crate) unclean: Option<i32>,
     pub(crate) elr_enabled: bool,
-    pub(crate) min_isr: usize,
+    /// `min.insync.replicas`, as configured: how many that is depends on the replicas that the change ends with.
+    pub(crate) min_insync_replicas: i32,
     /// Whether a leader may be elected that lacks records.
     pub(crate) unclean_allowed: bool,
     /// Whether a new leader says that it has recovered.
     pub(crate) recovered: bool,
+    /// Whether the first replica is to lead, where it may, rather than whoever does.
+    pub(crate) prefer_first: bool,
+    /// Who holds replicas, and who comes and goes.
+    pub(crate) assignment: Assignment,
+}
+
+/// A partition's replicas, and those among them that a reassignment adds and removes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assignment {
+    pub(crate) replicas: Vec<i32>,
+    pub(crate) adding: Vec<i32>,
+    pub(crate) removing: Vec<i32>,
+}
+
+impl Assignment {
+    /// As it stands.
+    pub(crate) fn of(partition: &Partition) -> Assignment {
+        Assignment {
+            replicas: partition.replicas.clone(),
+            adding: partition.adding_replicas.clone(),
+            removing: partition.removing_replicas.clone(),
+        }
+    }
+
+    /// Nothing comes or goes.
+    pub(crate) fn settled(replicas: Vec<i32>) -> Assignment {
+        Assignment {
+            replicas,
+            adding: Vec::new(),
+            removing: Vec::new(),
+        }
+    }
+}
+
+/// A list without some of its members.
+pub(crate) fn without(list: &[i32], members: &[i32]) -> Vec<i32> {
+    list.iter().copied().filter(|id| !members.contains(id)).collect()
 }
 
 /// A leader that was found.
@@ -42,6 +80,7 @@ impl Change<'_> {
             topic_id: self.topic_id,
             ..PartitionChange::default()
         };
+        self.complete_reassignment();
         let mut elr = self.elr_of(&self.target_isr);
         match self.elect(&elr, acceptable) {
             Some(elected) if elected.leader != self.partition.leader => {
@@ -59,8 +98,32 @@ impl Change<'_> {
             Some(_) => {}
             None => record.leader = (self.partition.leader >= 0).then_some(-1),
         }
+        // Whoever holds no replica any more must not fetch on, nor be counted: a new epoch tells all.
+        let gone = |id: &i32| !self.assignment.replicas.contains(id);
+        if self.partition.replicas.iter().any(gone) && record.leader.is_none() && self.partition.leader >= 0 {
+            record.leader = Some(self.partition.leader);
+        }
         self.write(&mut record, elr);
         (!record.is_no_op()).then_some(record)
+    }
+
+    /// A reassignment ends once all whom it adds are in sync, and enough stay in sync without those whom it removes.
+    fn complete_reassignment(&mut self) {
+        let Assignment {
+            replicas,
+            adding,
+            removing,
+        } = &self.assignment;
+        if adding.is_empty() && removing.is_empty() {
+            return;
+        }
+        let left = without(replicas, removing);
+        let isr = without(&self.target_isr, removing);
+        let needed = effective_min_isr(self.min_insync_replicas, left.len()).max(1);
+        if adding.iter().all(|id| isr.contains(id)) && isr.len() >= needed {
+            self.assignment = Assignment::settled(left);
+            self.target_isr = isr;
+        }
     }
 
     /// The ELR's rule: emptied where the ISR is large enough; else its members stay, who leaves the ISR joins, and who
@@ -69,11 +132,13 @@ impl Change<'_> {
         if !self.elr_enabled {
             return self.partition.elr.clone();
         }
-        if isr.len() >= self.min_isr {
+        let replicas = &self.assignment.replicas;
+        if isr.len() >= effective_min_isr(self.min_insync_replicas, replicas.len()) {
             return Vec::new();
         }
         let mut elr: Vec<i32> = Vec::new();
-        for id in self.partition.elr.iter().chain(&self.partition.isr) {
+        let members = self.partition.elr.iter().chain(&self.partition.isr);
+        for id in members.filter(|id| replicas.contains(id)) {
             if !isr.contains(id) && !elr.contains(id) && self.unclean != Some(*id) {
                 elr.push(*id);
             }
@@ -81,7 +146,7 @@ impl Change<'_> {
         elr
     }
 
-    /// The current leader where it may stay; else the first replica that may lead; else, where everything is empty, the
+    /// The first replica where it is preferred and may lead; else the current leader where it may stay; else the first replica that may lead; else, where everything is empty, the
     /// last known leader; else whoever is allowed to though it lacks records.
     fn elect(&self, elr: &[i32], acceptable: impl Fn(i32) -> bool) -> Option<Elected> {
         let eligible = |id: i32| {
@@ -92,10 +157,15 @@ impl Change<'_> {
             leader,
             unclean: false,
         };
+        let replicas = &self.assignment.replicas;
+        if self.prefer_first
+            && let Some(first) = replicas.first().copied().filter(|first| eligible(*first))
+        {
+            return Some(clean(first));
+        }
         if eligible(self.partition.leader) {
             return Some(clean(self.partition.leader));
         }
-        let replicas = &self.partition.replicas;
         if let Some(id) = replicas.iter().copied().find(|id| eligible(*id)) {
             return Some(clean(id));
         }
@@ -107,6 +177,7 @@ impl Change<'_> {
             && self.target_isr.is_empty()
             && elr.is_empty()
             && let [last] = self.partition.last_known_elr[..]
+            && replicas.contains(&last)
             && acceptable(last)
         {
             return Some(unclean(last));
@@ -135,14 +206,30 @@ impl Change<'_> {
             } else if partition.last_known_elr.is_empty() && partition.leader >= 0 {
                 vec![partition.leader]
             } else {
-                partition.last_known_elr.clone()
+                let known = partition.last_known_elr.iter().copied();
+                known.filter(|id| self.assignment.replicas.contains(id)).collect()
             };
             if changed(&last_known, &partition.last_known_elr) {
                 record.last_known_elr = Some(last_known);
             }
         }
+        write_assignment(record, partition, self.assignment);
         if self.recovered && partition.recovering && record.leader.is_none() {
             record.leader_recovery_state = Some(0);
         }
     }
+}
+
+fn write_assignment(record: &mut PartitionChange, partition: &Partition, assignment: Assignment) {
+    let changed = |now: Vec<i32>, was: &[i32]| (now != was).then_some(now);
+    if assignment.replicas != partition.replicas && !partition.directories.is_empty() {
+        // A new replica says itself in which folder it is, as in Kafka.
+        let known = |id: &i32| partition.replicas.iter().position(|other| other == id);
+        let directory = |id: &i32| known(id).and_then(|at| partition.directories.get(at));
+        let directories = assignment.replicas.iter().map(directory);
+        record.directories = Some(directories.map(|it| it.copied().unwrap_or_default()).collect());
+    }
+    record.replicas = changed(assignment.replicas, &partition.replicas);
+    record.adding_replicas = changed(assignment.adding, &partition.adding_replicas);
+    record.removing_replicas = changed(assignment.removing, &partition.removing_replicas);
 }

@@ -16,13 +16,21 @@ pub enum ErrorCode {
     InvalidRequest = 42,
     FencedLeaderEpoch = 74,
     StaleBrokerEpoch = 77,
+    PreferredLeaderNotAvailable = 80,
+    EligibleLeadersNotAvailable = 83,
+    ElectionNotNeeded = 84,
+    NoReassignmentInProgress = 85,
     InvalidUpdateVersion = 95,
     UnknownTopicId = 100,
     DuplicateBrokerRegistration = 101,
     BrokerIdNotRegistered = 102,
     InconsistentClusterId = 104,
     IneligibleReplica = 107,
+    NewLeaderElected = 108,
 }
+
+/// Why an administrator's wish is not done: the error, and a sentence.
+pub type Refused = (ErrorCode, String);
 
 impl ErrorCode {
     /// The protocol's number.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// A topic's resource type in configurations.
-const TOPIC_RESOURCE: i8 = 2;
+pub(crate) const TOPIC_RESOURCE: i8 = 2;
 /// A broker's resource type in configurations; the empty name is all brokers.
-const BROKER_RESOURCE: i8 = 4;
+pub(crate) const BROKER_RESOURCE: i8 = 4;
 /// The feature whose level says how records are written: a snapshot begins with it, as in Kafka.
 pub(crate) const METADATA_VERSION: &str = "metadata.version";
 /// The recovery state of a leader that has not recovered.
@@ -148,6 +148,18 @@ impl Image {
         self.names.get(name).copied()
     }
 
+    /// A topic and its id by its name.
+    pub fn topic_named(&self, name: &str) -> Option<(Uuid, &Topic)> {
+        let id = self.topic_id(name)?;
+        Some((id, self.topics.get(&id)?))
+    }
+
+    /// A configuration as the resource itself has it; the empty broker is all brokers.
+    pub(crate) fn config(&self, resource_type: i8, resource: &str, key: &str) -> Option<&str> {
+        let keys = self.configs.get(&(resource_type, resource.to_string()))?;
+        keys.get(key).map(String::as_str)
+    }
+
     /// A partition.
     pub fn partition(&self, topic: Uuid, partition: i32) -> Option<&Partition> {
         self.topics.get(&topic)?.partitions.get(&partition)
@@ -165,8 +177,8 @@ impl Image {
 
     /// A topic's configuration: its own, or the one of all brokers.
     pub fn topic_config(&self, topic: &str, key: &str) -> Option<&str> {
-        let of = |resource: (i8, String)| self.configs.get(&resource)?.get(key).map(String::as_str);
-        of((TOPIC_RESOURCE, topic.to_string())).or_else(|| of((BROKER_RESOURCE, String::new())))
+        self.config(TOPIC_RESOURCE, topic, key)
+            .or_else(|| self.config(BROKER_RESOURCE, "", key))
     }
 
     /// Whether a broker may be in an ISR or lead.

@@ -2,8 +2,7 @@
 //!
 //! What it does: builds the image of the cluster from committed metadata records ([`Controller::replay`]), and, on
 //! the active controller, turns requests into records and replies ([`Outcome`]). What it does not: agree (that is `raft`),
-//! keep time, talk, or draw random numbers. Reassignments, elections on request, configuration changes and the KIP's
-//! unclean recovery are not in it yet.
+//! keep time, talk, or draw random numbers. The KIP's unclean recovery, and its designated elections, are not in it.
 //!
 //! The driver's part: on the active controller it appends an outcome's records as one atomic batch, replays them at once,
 //! so that the next request sees them, and delivers the reply when all that was appended up to then is committed: also a
@@ -18,6 +17,16 @@
 //! - A broker that registers after its registration was removed is unclean, and leaves the ELRs that it is still in.
 //! - LastKnownELR is the last known leader alone, as in the KIP's phase before unclean recovery, and as in Kafka. The
 //!   KIP's full list, which keeps the members of the ELR that came back unclean, is of use to that recovery only.
+//! - A change of min ISR clears the ELR of those partitions whose ISR reaches it, as the KIP has it, with the change itself
+//!   in one batch; Kafka clears every ELR of the topic, also of a partition that then has nobody left to lead it. A raise
+//!   moves the partition's epoch: a leader that has not heard of it could have a follower removed and go on acknowledging
+//!   without it under the old min ISR, while the controller, under the new one, keeps that follower in the ELR.
+//! - A reassignment ends only where that leaves at least min ISR replicas in sync, and is cancelled or replaced only where
+//!   that leaves as many in ISR and ELR, or takes none from them; Kafka is content with one in sync. Replicas that a reassignment
+//!   adds leave at once where it is replaced by one that does not want them.
+//! - Where eligible leader replicas are switched on, fenced members of an ISR move to the ELR at once; where they are
+//!   switched off, an empty ISR gets one of the ELR: the last known leader, where it is there.
+//! - An election that `unclean.leader.election.enable` allows is held as soon as it is allowed, not minutes later.
 //!
 //! Invariants, held by every record it gives:
 //! 1. A fenced broker is in no ISR, but for the last member where eligible leader replicas are off.
@@ -31,9 +40,13 @@
 mod alter_partition;
 mod availability;
 mod change;
+mod configs;
+mod elections;
 mod error_code;
+mod features;
 mod heartbeat;
 mod image;
+mod reassignment;
 mod registration;
 mod session;
 mod snapshot;
@@ -41,11 +54,15 @@ mod topics;
 
 pub use alter_partition::{AlterPartition, AlterPartitionAnswer, AlteredPartition, PartitionToAlter};
 pub use change::effective_min_isr;
-pub use error_code::ErrorCode;
+pub use configs::{AlterConfigs, ConfigChange, ConfigResource};
+pub use elections::Election;
+pub use error_code::{ErrorCode, Refused};
+pub use features::{Direction, FeatureUpdate};
 pub use heartbeat::{Heartbeat, HeartbeatAnswer};
 pub use image::{Broker, Image, Partition, RegisteredController, ReplayError, Topic};
+pub use reassignment::Reassign;
 pub use registration::{RegisterBroker, RegisterController};
-pub use topics::{CreateTopic, CreatedTopic, Placement};
+pub use topics::{CreatePartitions, CreateTopic, CreatedTopic, Placement};
 
 use records::Record;
 use session::Contacts;
@@ -89,6 +106,18 @@ impl<T> Outcome<T> {
         Outcome {
             records: Vec::new(),
             reply,
+        }
+    }
+}
+
+impl<T> Outcome<Result<(), T>> {
+    fn of(decided: Result<Vec<Record>, T>) -> Outcome<Result<(), T>> {
+        match decided {
+            Ok(records) => Outcome {
+                records,
+                reply: Ok(()),
+            },
+            Err(refused) => Outcome::reply(Err(refused)),
         }
     }
 }
@@ -156,17 +185,27 @@ impl Controller {
         broker.map_or_else(Vec::new, |(id, broker)| self.fence(*id, broker.epoch))
     }
 
+    /// This controller as it will be once these records are taken in: what must follow from them in the same batch is
+    /// decided by it.
+    fn after(&self, records: &[Record]) -> Controller {
+        let mut after = self.clone();
+        for record in records {
+            // Configurations and levels: they follow anything, and look at no offset.
+            let taken = after.image.replay(0, 0, record);
+            debug_assert!(taken.is_ok(), "{record:?}");
+        }
+        after
+    }
+
     fn elr_enabled(&self) -> bool {
         self.image.feature(ELR_FEATURE) >= 1
     }
 
-    fn min_isr(&self, topic: &str, replicas: usize) -> usize {
-        let configured = self
-            .image
+    fn min_insync_replicas(&self, topic: &str) -> i32 {
+        self.image
             .topic_config(topic, MIN_INSYNC_REPLICAS)
             .and_then(|value| value.parse().ok())
-            .unwrap_or(self.config.min_insync_replicas);
-        effective_min_isr(configured, replicas)
+            .unwrap_or(self.config.min_insync_replicas)
     }
 
     fn unclean_allowed(&self, topic: &str) -> bool {

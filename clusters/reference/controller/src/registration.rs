@@ -106,6 +106,26 @@ impl Controller {
         self.check_features(&request.features)
     }
 
+    /// A broker's registration is removed; what it holds of partitions stays theirs. Should it come back, it registers as
+    /// one that may have lost its log's end.
+    pub fn unregister_broker(&mut self, id: i32) -> Outcome<Result<(), ErrorCode>> {
+        let Some(broker) = self.image.brokers().get(&id) else {
+            return Outcome::reply(Err(ErrorCode::BrokerIdNotRegistered));
+        };
+        let removed = records::UnregisterBroker {
+            broker_id: id,
+            broker_epoch: broker.epoch,
+        };
+        let mut records = Vec::new();
+        self.leave_isrs(id, &mut records);
+        records.push(Record::UnregisterBroker(removed));
+        self.contacts.forget(id);
+        Outcome {
+            records,
+            reply: Ok(()),
+        }
+    }
+
     /// A controller registers, or registers anew.
     pub fn register_controller(&self, request: &RegisterController) -> Outcome<Result<(), ErrorCode>> {
         if let Err(error) = self.check_features(&request.features) {

@@ -1,9 +1,13 @@
 //! The rules, each both ways; every batch of every test is held to the invariants.
 
 mod alter_partition;
+mod configs;
+mod elections;
 mod elr;
+mod features;
 mod heartbeat;
 mod random;
+mod reassignment;
 mod registration;
 mod replay;
 mod snapshot;
@@ -11,7 +15,7 @@ mod topics;
 mod unclean;
 
 use super::*;
-use records::Record;
+use records::{Feature, Record};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -37,6 +41,14 @@ struct World {
     incarnations: u128,
     /// Who registers uncleanly in the batch at hand.
     unclean: Option<i32>,
+    /// Whether the batch at hand is an unclean election that was asked for.
+    forced: bool,
+}
+
+impl Controller {
+    fn min_isr(&self, topic: &str, replicas: usize) -> usize {
+        effective_min_isr(self.min_insync_replicas(topic), replicas)
+    }
 }
 
 impl World {
@@ -51,6 +63,7 @@ impl World {
             now: 0,
             incarnations: 0,
             unclean: None,
+            forced: false,
         };
         let levels = world
             .controller
@@ -90,7 +103,11 @@ impl World {
             incarnation_id: Uuid::from_u128(self.incarnations),
             previous_broker_epoch: previous,
             end_points: vec![],
-            features: vec![],
+            features: vec![Feature {
+                name: ELR_FEATURE.into(),
+                min: 0,
+                max: 1,
+            }],
             log_dirs: vec![],
             rack: None,
         }
@@ -178,15 +195,64 @@ impl World {
         self.append(outcome.records);
     }
 
-    /// A topic's configuration changes; as in Kafka, the lists that the old one filled are cleared with it.
+    /// Takes in what was decided, and nothing where it was refused.
+    fn decide<T, E>(&mut self, outcome: Outcome<Result<T, E>>) -> Result<T, E> {
+        assert!(outcome.reply.is_ok() || outcome.records.is_empty());
+        self.append(outcome.records);
+        outcome.reply
+    }
+
+    /// A topic's configuration changes; of all brokers' where the name is empty.
     fn configure(&mut self, name: &str, key: &str, value: &str) {
-        let config = Record::Config(records::Config {
-            resource_type: 2,
-            resource_name: name.into(),
-            name: key.into(),
-            value: Some(value.into()),
+        let change = match value {
+            "" => ConfigChange::Delete,
+            value => ConfigChange::Set(value.into()),
+        };
+        let resource = match name {
+            "" => ConfigResource::AllBrokers,
+            name => ConfigResource::Topic(name.into()),
+        };
+        let changes = BTreeMap::from([(key.to_string(), change)]);
+        let outcome = self.controller.alter_configs(&AlterConfigs { resource, changes });
+        self.decide(outcome).unwrap();
+    }
+
+    fn elect(&mut self, election: Election, topic: &str) -> Result<(), ErrorCode> {
+        let outcome = self.controller.elect_leader(election, topic, 0);
+        self.forced = election == Election::Unclean;
+        let reply = self.decide(outcome).map_err(|(code, _)| code);
+        self.forced = false;
+        reply
+    }
+
+    fn reassign(&mut self, topic: &str, replicas: Option<&[i32]>) -> Result<(), ErrorCode> {
+        let outcome = self.controller.reassign(&Reassign {
+            topic: topic.into(),
+            partition_id: 0,
+            replicas: replicas.map(<[i32]>::to_vec),
+            may_resize: true,
         });
-        self.append(vec![config, Record::ClearElr(name.into())]);
+        self.decide(outcome).map_err(|(code, _)| code)
+    }
+
+    fn set_elr(&mut self, level: i16) -> Result<(), ErrorCode> {
+        let supported = [Feature {
+            name: ELR_FEATURE.into(),
+            min: 0,
+            max: 1,
+        }];
+        let update = FeatureUpdate {
+            name: ELR_FEATURE.into(),
+            level,
+            direction: Direction::UpOrDown,
+        };
+        let outcome = self.controller.update_features(&supported, &[update]);
+        self.decide(outcome).map_err(|(code, _)| code)
+    }
+
+    fn unregister(&mut self, id: i32) -> Result<(), ErrorCode> {
+        let outcome = self.controller.unregister_broker(id);
+        self.decide(outcome)
     }
 
     fn partition(&self) -> &Partition {
@@ -297,7 +363,11 @@ impl World {
             assert_eq!(is.partition_epoch, was.partition_epoch + 1, "one record a batch");
             let elections = i32::from(change.leader.is_some());
             assert_eq!(is.leader_epoch, was.leader_epoch + elections);
-            let eligible = |id: i32| was.isr.contains(&id) || was.elr.contains(&id);
+            // Whoever joins the ISR with the proposal that ends a reassignment may lead at once.
+            let moves = |of: &Partition| !of.adding_replicas.is_empty() || !of.removing_replicas.is_empty();
+            let ended = moves(was) && !moves(is);
+            let eligible =
+                |id: i32| was.isr.contains(&id) || was.elr.contains(&id) || ended && is.isr.contains(&id);
             if let Some(leader) = change.leader.filter(|leader| *leader >= 0) {
                 assert!(eligible(leader) || is.recovering, "{was:?} {is:?}");
                 // Whoever registers uncleanly leaves both lists in the record that elects.
@@ -306,7 +376,7 @@ impl World {
                 let last_known = nobody && was.last_known_elr == [leader];
                 let topic = &before.topics()[&change.topic_id].name;
                 assert!(
-                    eligible(leader) || last_known || self.controller.unclean_allowed(topic),
+                    eligible(leader) || last_known || self.forced || self.controller.unclean_allowed(topic),
                     "{was:?} {is:?}"
                 );
             }

@@ -1,7 +1,10 @@
-//! Topics: creation.
+//! Topics: creation, growth, deletion.
 
-use crate::error_code::ErrorCode;
-use crate::{Controller, MIN_INSYNC_REPLICAS, Outcome, UNCLEAN_LEADER_ELECTION};
+use crate::change::without;
+use crate::configs::check_config;
+use crate::error_code::{ErrorCode, Refused};
+use crate::image::TOPIC_RESOURCE;
+use crate::{Controller, Outcome};
 use records::{Config, Partition, Record, Topic};
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -10,8 +13,6 @@ use uuid::Uuid;
 const NAME_LIMIT: usize = 249;
 /// Partitions of one topic at most: one batch must hold their records.
 const PARTITION_LIMIT: i32 = 10_000;
-/// A topic's resource type in configurations.
-const TOPIC_RESOURCE: i8 = 2;
 
 /// A topic to create. The caller draws the id, and the shift of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +54,18 @@ pub struct CreatedTopic {
     pub replication_factor: i16,
 }
 
-/// Why a topic was not created: the error, and a sentence.
-type Refused = (ErrorCode, String);
+/// A topic that is to have more partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatePartitions {
+    /// The topic.
+    pub topic: String,
+    /// How many it is to have, those that it has included.
+    pub count: i32,
+    /// The replicas of each new one, where the caller places them.
+    pub assignment: Option<Vec<Vec<i32>>>,
+    /// Where to begin, where the controller does.
+    pub shift: usize,
+}
 
 impl Controller {
     /// Creates a topic.
@@ -70,7 +81,9 @@ impl Controller {
 
     fn new_topic(&self, request: &CreateTopic) -> Result<(Vec<Record>, CreatedTopic), Refused> {
         self.check_name(&request.name)?;
-        check_configs(&request.configs)?;
+        for (name, value) in &request.configs {
+            check_config(name, value)?;
+        }
         let assignment = self.assignment(&request.placement)?;
         let topic = Topic {
             name: request.name.clone(),
@@ -90,26 +103,83 @@ impl Controller {
             partitions: assignment.len() as i32,
             replication_factor: assignment[0].len() as i16,
         };
-        for (partition_id, replicas) in (0..).zip(assignment) {
-            let isr: Vec<i32> = replicas
-                .iter()
-                .copied()
-                .filter(|id| self.image.is_active(*id))
-                .collect();
+        records.extend(self.partitions(request.topic_id, 0, assignment)?);
+        Ok((records, created))
+    }
+
+    fn partitions(
+        &self,
+        topic_id: Uuid,
+        first: i32,
+        assignment: Vec<Vec<i32>>,
+    ) -> Result<Vec<Record>, Refused> {
+        let partition = |(partition_id, replicas): (i32, Vec<i32>)| {
+            let isr = replicas.iter().copied().filter(|id| self.image.is_active(*id));
+            let isr: Vec<i32> = isr.collect();
             let leader = *isr.first().ok_or_else(|| {
                 let why = format!("all replicas {replicas:?} of partition {partition_id} are fenced");
                 (ErrorCode::InvalidReplicaAssignment, why)
             })?;
-            records.push(Record::Partition(Partition {
+            Ok(Record::Partition(Partition {
                 partition_id,
-                topic_id: request.topic_id,
+                topic_id,
                 replicas,
                 isr,
                 leader,
                 ..Partition::default()
-            }));
+            }))
+        };
+        (first..).zip(assignment).map(partition).collect()
+    }
+
+    /// Deletes a topic, its configuration with it.
+    pub fn delete_topic(&self, topic_id: Uuid) -> Outcome<Result<(), ErrorCode>> {
+        match self.image.topics().contains_key(&topic_id) {
+            true => Outcome {
+                records: vec![Record::RemoveTopic(topic_id)],
+                reply: Ok(()),
+            },
+            false => Outcome::reply(Err(ErrorCode::UnknownTopicId)),
         }
-        Ok((records, created))
+    }
+
+    /// Gives a topic more partitions.
+    pub fn create_partitions(&self, request: &CreatePartitions) -> Outcome<Result<(), Refused>> {
+        Outcome::of(self.new_partitions(request))
+    }
+
+    fn new_partitions(&self, request: &CreatePartitions) -> Result<Vec<Record>, Refused> {
+        let Some((topic_id, topic)) = self.image.topic_named(&request.topic) else {
+            return Err(no_topic(&request.topic));
+        };
+        let has = topic.partitions.len() as i32;
+        if request.count <= has || request.count > PARTITION_LIMIT {
+            let why = format!(
+                "topic {:?} has {has} partitions, and cannot have {}: it may grow, to {PARTITION_LIMIT} at most",
+                request.topic, request.count
+            );
+            return Err((ErrorCode::InvalidPartitions, why));
+        }
+        let new = request.count - has;
+        let own = |first: &crate::Partition| without(&first.replicas, &first.adding_replicas).len();
+        let factor = topic.partitions.values().next().map_or(1, own);
+        let placement = match &request.assignment {
+            Some(assigned) if assigned.len() as i32 != new => {
+                let why = format!("{} partitions are assigned, {new} are new", assigned.len());
+                return Err((ErrorCode::InvalidReplicaAssignment, why));
+            }
+            Some(assigned) if assigned.iter().any(|replicas| replicas.len() != factor) => {
+                let why = format!("each partition of {:?} has {factor} replicas", request.topic);
+                return Err((ErrorCode::InvalidReplicaAssignment, why));
+            }
+            Some(assigned) => Placement::Assigned(assigned.clone()),
+            None => Placement::Automatic {
+                partitions: new,
+                replication_factor: factor as i16,
+                shift: request.shift,
+            },
+        };
+        self.partitions(topic_id, has, self.assignment(&placement)?)
     }
 
     fn check_name(&self, name: &str) -> Result<(), Refused> {
@@ -183,7 +253,13 @@ impl Controller {
     }
 }
 
-fn check_assignment(assignment: &[Vec<i32>], known: impl Fn(i32) -> bool) -> Result<(), Refused> {
+/// There is no such topic.
+pub(crate) fn no_topic(name: &str) -> Refused {
+    let why = format!("there is no topic {name:?}");
+    (ErrorCode::UnknownTopicOrPartition, why)
+}
+
+pub(crate) fn check_assignment(assignment: &[Vec<i32>], known: impl Fn(i32) -> bool) -> Result<(), Refused> {
     let wrong = |why: String| Err((ErrorCode::InvalidReplicaAssignment, why));
     let Some(first) = assignment.first() else {
         return wrong("no partition is assigned".into());
@@ -200,27 +276,6 @@ fn check_assignment(assignment: &[Vec<i32>], known: impl Fn(i32) -> bool) -> Res
         }
         if let Some(id) = replicas.iter().find(|id| !known(**id)) {
             return wrong(format!("broker {id} is not registered"));
-        }
-    }
-    Ok(())
-}
-
-/// The topic configurations that mean something here; others would be promises not kept.
-fn check_configs(configs: &BTreeMap<String, String>) -> Result<(), Refused> {
-    for (name, value) in configs {
-        let valid = match name.as_str() {
-            MIN_INSYNC_REPLICAS => value.parse::<i32>().is_ok_and(|n| n >= 1),
-            UNCLEAN_LEADER_ELECTION => matches!(value.as_str(), "true" | "false"),
-            _ => {
-                let known = format!("{MIN_INSYNC_REPLICAS}, {UNCLEAN_LEADER_ELECTION}");
-                return Err((
-                    ErrorCode::InvalidConfig,
-                    format!("there is no configuration {name:?}; there are {known}"),
-                ));
-            }
-        };
-        if !valid {
-            return Err((ErrorCode::InvalidConfig, format!("{name} cannot be {value:?}")));
         }
     }
     Ok(())

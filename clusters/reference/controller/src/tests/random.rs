@@ -56,7 +56,7 @@ fn propose(world: &mut World, random: &mut Random, topic: Uuid) {
 pub(super) fn step(world: &mut World, random: &mut Random) {
     let id = random.below(BROKERS) as i32;
     let (name, topic) = TOPICS[random.below(TOPICS.len())];
-    match random.below(14) {
+    match random.below(20) {
         0 | 1 if !world.broker(id).fenced => world.fence(id),
         0..=4 => drop(world.beat(id, false)),
         5 => drop(world.beat(id, true)),
@@ -70,14 +70,28 @@ pub(super) fn step(world: &mut World, random: &mut Random) {
             let min_isr = (1 + random.below(4)).to_string();
             world.configure(name, MIN_INSYNC_REPLICAS, &min_isr);
         }
+        10 => drop(world.elect(Election::Preferred, name)),
+        11 if random.below(8) == 0 => drop(world.elect(Election::Unclean, name)),
+        12 => {
+            let mut target: Vec<i32> = (0..BROKERS as i32).filter(|_| random.coin()).collect();
+            let first = random.below(target.len().max(1));
+            target.rotate_left(first);
+            let _ = world.reassign(name, (random.below(4) > 0).then_some(&target));
+        }
+        13 if random.below(8) == 0 => drop(world.set_elr(random.below(2) as i16)),
+        14 if random.below(8) == 0 => {
+            world.unregister(id).unwrap();
+            world.register(id, -1).unwrap();
+        }
         _ => propose(world, random, topic),
     }
 }
 
 #[test]
 fn random_runs_hold_the_invariants_and_replay() {
-    // What must have been met for the runs to mean something: leaderless with an ELR, elected from it, unclean.
-    let mut met = [0; 3];
+    // What must have been met for the runs to mean something: leaderless with an ELR, elected from it, unclean, and
+    // a reassignment begun and ended.
+    let mut met = [0; 5];
     for seed in 1..=SEEDS {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut world = World::new((seed % 3).min(1) as i16, BROKERS as i32);
@@ -94,6 +108,9 @@ fn random_runs_hold_the_invariants_and_replay() {
                 assert!(is.partition_epoch >= was.partition_epoch, "seed {seed}");
                 met[0] += i32::from(is.leader < 0 && !is.elr.is_empty());
                 met[1] += i32::from(is.leader >= 0 && was.elr.contains(&is.leader));
+                let coming = |of: &Partition| !of.adding_replicas.is_empty();
+                met[3] += i32::from(coming(is) && !coming(was));
+                met[4] += i32::from(coming(was) && !coming(is) && is.isr.contains(&was.adding_replicas[0]));
                 met[2] += i32::from(is.recovering && !was.recovering);
             }
         }

@@ -161,3 +161,26 @@ fn a_controller_registers() {
     assert_eq!(refused.reply, Err(ErrorCode::UnsupportedVersion));
     assert!(refused.records.is_empty());
 }
+
+#[test]
+fn an_unregistered_broker_leaves_the_isr_and_leads_nothing() {
+    let mut world = World::new(1, 3);
+    world.topic(&[0, 1, 2], 2);
+    world.unregister(0).unwrap();
+    assert_eq!(world.state(), (1, vec![1, 2], vec![]));
+    assert!(!world.controller.image().brokers().contains_key(&0));
+    assert_eq!(world.unregister(0), Err(ErrorCode::BrokerIdNotRegistered));
+    // It still holds what it had, and is asked to show it.
+    world.start(0, -1);
+    world.alter(&[1, 2, 0]).unwrap();
+    world.unregister(2).unwrap();
+    world.unregister(1).unwrap();
+    assert_eq!(world.state(), (0, vec![0], vec![1]));
+    world.start(1, -1);
+    assert_eq!(
+        world.state(),
+        (0, vec![0], vec![]),
+        "nobody knows what it lost meanwhile"
+    );
+    world.replays();
+}

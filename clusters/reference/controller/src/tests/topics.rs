@@ -106,3 +106,64 @@ fn fenced_replicas_of_an_assignment_are_not_in_sync_and_do_not_lead() {
     world.topic(&[0, 1, 2], 2);
     assert_eq!(world.state(), (1, vec![1, 2], vec![]));
 }
+
+#[test]
+fn a_topic_is_deleted_and_made_again_with_another_id() {
+    let mut world = World::new(1, 2);
+    world.topic(&[0, 1], 2);
+    let outcome = world.controller.delete_topic(TOPIC);
+    world.decide(outcome).unwrap();
+    assert_eq!(world.controller.image().topic_id("t"), None);
+    assert_eq!(
+        world.controller.image().topic_config("t", MIN_INSYNC_REPLICAS),
+        None
+    );
+    assert_eq!(
+        world.controller.delete_topic(TOPIC).reply,
+        Err(ErrorCode::UnknownTopicId)
+    );
+    let other = Uuid::from_u128(78);
+    world.topic_with("t", other, &[1, 0], &[]);
+    assert_eq!(world.controller.image().topic_id("t"), Some(other));
+    assert_eq!(world.partition_of(other).leader, 1);
+    world.replays();
+}
+
+#[test]
+fn a_topic_grows() {
+    let mut world = World::new(1, 3);
+    world.topic(&[0, 1], 2);
+    let grow = |count, assignment: Option<Vec<Vec<i32>>>| CreatePartitions {
+        topic: "t".into(),
+        count,
+        assignment,
+        shift: 2,
+    };
+    for (bad, code) in [
+        (grow(1, None), ErrorCode::InvalidPartitions),
+        (grow(2, Some(vec![])), ErrorCode::InvalidReplicaAssignment),
+        (grow(2, Some(vec![vec![0]])), ErrorCode::InvalidReplicaAssignment),
+        (
+            grow(2, Some(vec![vec![0, 9]])),
+            ErrorCode::InvalidReplicaAssignment,
+        ),
+    ] {
+        let outcome = world.controller.create_partitions(&bad);
+        assert_eq!(world.decide(outcome).unwrap_err().0, code);
+    }
+    let outcome = world
+        .controller
+        .create_partitions(&grow(2, Some(vec![vec![2, 1]])));
+    world.decide(outcome).unwrap();
+    let outcome = world.controller.create_partitions(&grow(4, None));
+    world.decide(outcome).unwrap();
+    let partitions = &world.controller.image().topics()[&TOPIC].partitions;
+    let replicas: Vec<_> = partitions.values().map(|p| p.replicas.clone()).collect();
+    assert_eq!(replicas, [[0, 1], [2, 1], [2, 0], [0, 1]]);
+    assert!(
+        partitions
+            .values()
+            .all(|p| p.isr == p.replicas && p.leader == p.replicas[0])
+    );
+    world.replays();
+}
