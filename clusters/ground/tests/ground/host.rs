@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 type Test = (&'static str, fn(bool));
 
 /// Mostly waiting: all at once.
-const CALM: [Test; 8] = [
+const CALM: [Test; 9] = [
     ("doctor_finds_what_is_there", doctor_finds_what_is_there),
     ("what_the_machine_lacks_is_said", what_the_machine_lacks_is_said),
     (
@@ -30,6 +30,7 @@ const CALM: [Test; 8] = [
     ),
     ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
     ("what_hangs_ends_the_run", what_hangs_ends_the_run),
+    ("links_are_broken_and_heal", links_are_broken_and_heal),
     (
         "a_connection_is_seen_on_its_own_link_only",
         a_connection_is_seen_on_its_own_link_only,
@@ -451,6 +452,11 @@ fn a_folder_outside_tmp_will_do(as_user: bool) {
 fn a_connection_is_seen_on_its_own_link_only(as_user: bool) {
     let run = Run::new(as_user);
     assert_eq!(run.front("pairs").end(), (Some(0), "Ok(Exited(0))\n".into()));
+}
+
+fn links_are_broken_and_heal(as_user: bool) {
+    let run = Run::new(as_user);
+    assert_eq!(run.front("links").end(), (Some(0), "Ok(Exited(0))\n".into()));
 }
 
 fn two_runs_do_not_disturb_each_other(as_user: bool) {

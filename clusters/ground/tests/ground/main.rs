@@ -12,6 +12,8 @@ mod front;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
+mod links;
+#[cfg(target_os = "linux")]
 mod pairs;
 #[cfg(target_os = "linux")]
 mod scenarios;

@@ -21,6 +21,7 @@ pub fn run(scenario: &str) -> ExitCode {
     match scenario {
         "checks" => bench.checks(),
         "pairs" => bench.pairs(),
+        "links" => bench.links(),
         "hold" => bench.hold(),
         "polite" => bench.polite(),
         "hang-disk" => bench.hang("ackall-disk"),
@@ -155,6 +156,13 @@ impl Bench {
             (id, address)
         });
         crate::pairs::check(&self.ground, &nodes);
+    }
+
+    fn links(&self) {
+        let address = self.add(1);
+        self.ground.power_on(1).unwrap();
+        self.start_app(1);
+        crate::links::check(&self.ground, address);
     }
 
     fn checks(&self) {
