@@ -44,7 +44,20 @@ struct Cut {
 #[derive(Deserialize)]
 struct LostFile {
     path: String,
+    /// Byte ranges, as many as `saved`.
+    #[serde(default)]
+    ranges: Vec<(u64, u64)>,
     saved: Vec<String>,
+    /// Runs of written bytes of which a part was lost, saved whole.
+    #[serde(default)]
+    mixed: Vec<Mixed>,
+}
+
+#[derive(Deserialize)]
+struct Mixed {
+    from: u64,
+    to: u64,
+    saved: String,
 }
 
 /// Reads the records that one cut took, from the home of the node.
@@ -61,13 +74,14 @@ pub fn lost_records(home: &Path, fault: u64) -> io::Result<Vec<LostRecords>> {
             let Some((topic, partition)) = segment_of(Path::new(&file.path)) else {
                 continue;
             };
-            for saved in &file.saved {
-                batches(
-                    &fs::read(home.join(LOST).join(saved))?,
-                    &topic,
+            let read = |saved: &str| fs::read(home.join(LOST).join(saved));
+            for found in file.lost(read)? {
+                runs.push(LostRecords {
+                    topic: topic.as_str().into(),
                     partition,
-                    &mut runs,
-                );
+                    from: found.from,
+                    to: found.to,
+                });
             }
         }
     }
@@ -84,23 +98,60 @@ fn segment_of(path: &Path) -> Option<(String, i32)> {
     (topic != METADATA_TOPIC).then(|| (topic.to_string(), partition))
 }
 
-/// The offsets of each batch in a piece of a segment. A piece that begins inside a batch is searched for the next
-/// header; a batch whose end is missing was torn already, and counts for what its header says.
-fn batches(bytes: &[u8], topic: &str, partition: i32, runs: &mut Vec<LostRecords>) {
+impl LostFile {
+    /// The batches that lost a byte. Where only pages of a batch went, its header may be among what was kept: so runs
+    /// that were lost in part are read whole, and the batches picked out that a lost range meets.
+    fn lost(&self, read: impl Fn(&str) -> io::Result<Vec<u8>>) -> io::Result<Vec<Batch>> {
+        let mut found = Vec::new();
+        for (place, saved) in self.saved.iter().enumerate() {
+            let range = self.ranges.get(place);
+            let in_part = |run: &Mixed| range.is_some_and(|(from, to)| run.from <= *from && *to <= run.to);
+            if !self.mixed.iter().any(in_part) {
+                found.extend(batches(&read(saved)?));
+            }
+        }
+        for run in &self.mixed {
+            let met = |batch: &Batch| {
+                let (at, end) = (run.from + batch.at, run.from + batch.at + batch.length);
+                self.ranges.iter().any(|(from, to)| *from < end && at < *to)
+            };
+            found.extend(batches(&read(&run.saved)?).into_iter().filter(met));
+        }
+        Ok(found)
+    }
+}
+
+/// A record batch in a piece of a segment.
+struct Batch {
+    /// Where it begins.
+    at: u64,
+    /// Bytes it has, or should have.
+    length: u64,
+    /// Its first offset.
+    from: i64,
+    /// The offset after its last.
+    to: i64,
+}
+
+/// Each batch in a piece of a segment. A piece that begins inside a batch is searched for the next header; a batch
+/// whose end is missing was torn already, and counts for what its header says.
+fn batches(bytes: &[u8]) -> Vec<Batch> {
+    let mut found = Vec::new();
     let mut at = 0;
     while at + HEADER <= bytes.len() {
         let Some((from, to, length)) = header(&bytes[at..]) else {
             at += 1;
             continue;
         };
-        runs.push(LostRecords {
-            topic: topic.into(),
-            partition,
+        found.push(Batch {
+            at: at as u64,
+            length: length as u64,
             from,
             to,
         });
         at += length;
     }
+    found
 }
 
 /// First offset, offset after the last, and length in bytes of the batch that begins here, if one does.
@@ -150,10 +201,47 @@ mod tests {
         bytes.extend(batch(4, 2, 10));
         bytes.extend(batch(6, 1, 10));
         bytes.extend(batch(9, 1, 10));
-        let mut runs = Vec::new();
-        batches(&bytes, "t", 0, &mut runs);
-        let ends: Vec<_> = joined(runs).iter().map(|r| (r.from, r.to)).collect();
-        assert_eq!(ends, [(4, 7), (9, 10)]);
+        let ends: Vec<_> = batches(&bytes).iter().map(|b| (b.from, b.to)).collect();
+        assert_eq!(ends, [(4, 6), (6, 7), (9, 10)]);
+        let run = |(from, to)| LostRecords {
+            topic: "t".into(),
+            partition: 0,
+            from,
+            to,
+        };
+        let joined = joined(ends.into_iter().map(run).collect());
+        assert_eq!(joined, [run((4, 7)), run((9, 10))]);
+    }
+
+    #[test]
+    fn a_batch_whose_header_was_kept_is_found_and_its_neighbours_are_not() {
+        let mut run = batch(3, 1, 100);
+        let second = run.len() as u64;
+        run.extend(batch(4, 1, 100));
+        let third = run.len() as u64;
+        run.extend(batch(5, 1, 100));
+        let lost = |ranges: Vec<(u64, u64)>| {
+            let file = LostFile {
+                path: "t-0/0.log".into(),
+                saved: ranges.iter().map(|_| "piece".into()).collect(),
+                ranges,
+                mixed: vec![Mixed {
+                    from: 1000,
+                    to: 1000 + run.len() as u64,
+                    saved: "whole".into(),
+                }],
+            };
+            let read = |saved: &str| match saved {
+                "whole" => Ok(run.clone()),
+                other => panic!("{other} is in the whole already"),
+            };
+            let found = file.lost(read).unwrap();
+            found.iter().map(|b| b.from).collect::<Vec<_>>()
+        };
+        let (second, third) = (1000 + second, 1000 + third);
+        assert_eq!(lost(vec![(second + 80, second + 90)]), [4]);
+        assert_eq!(lost(vec![(third - 1, third + 1)]), [4, 5]);
+        assert_eq!(lost(vec![(1000, 1001), (third, third + 1)]), [3, 5]);
     }
 
     #[test]
@@ -198,10 +286,8 @@ mod tests {
 
     #[test]
     fn bad_bytes_are_no_records() {
-        let mut runs = Vec::new();
-        batches(&[0xff; 500], "t", 0, &mut runs);
-        batches(&[0; 500], "t", 0, &mut runs);
-        batches(&[2; 60], "t", 0, &mut runs);
-        assert!(runs.is_empty(), "{runs:?}");
+        for bad in [&[0xff; 500][..], &[0; 500], &[2; 60]] {
+            assert!(batches(bad).is_empty());
+        }
     }
 }

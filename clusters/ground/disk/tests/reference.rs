@@ -172,7 +172,7 @@ struct Pair {
 
 impl Pair {
     fn new(seed: u64) -> Pair {
-        let home = Home::new();
+        let home = Home::in_memory();
         let model = Model::open(home.paths(), Limits::default()).unwrap();
         let at = Duration::from_secs(1000);
         Pair {

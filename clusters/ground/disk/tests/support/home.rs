@@ -13,8 +13,21 @@ pub struct Home(pub PathBuf);
 
 impl Home {
     pub fn new() -> Home {
+        Home::below(&std::env::temp_dir())
+    }
+
+    /// In memory where the machine has a place for that: what is tried thousands of times need not reach a real disk.
+    pub fn in_memory() -> Home {
+        let memory = Path::new("/dev/shm");
+        match memory.is_dir() {
+            true => Home::below(memory),
+            false => Home::new(),
+        }
+    }
+
+    fn below(folder: &Path) -> Home {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("disk-test-{}-{n}", std::process::id()));
+        let path = folder.join(format!("disk-test-{}-{n}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Home(path)
     }

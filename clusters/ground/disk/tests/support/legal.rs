@@ -20,13 +20,32 @@ pub type Tree = BTreeMap<String, Option<Vec<u8>>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    Make { slot: Slot, id: Id },
-    Link { slot: Slot, id: Id },
-    Unlink { slot: Slot, id: Id },
-    Rmdir { slot: Slot, id: Id },
-    Rename { from: Slot, to: Slot, id: Id, over: Option<Id> },
+    Make {
+        slot: Slot,
+        id: Id,
+    },
+    Link {
+        slot: Slot,
+        id: Id,
+    },
+    Unlink {
+        slot: Slot,
+        id: Id,
+    },
+    Rmdir {
+        slot: Slot,
+        id: Id,
+    },
+    Rename {
+        from: Slot,
+        to: Slot,
+        id: Id,
+        over: Option<Id>,
+    },
     /// Changes no name, but has its place among them.
-    Length { id: Id },
+    Length {
+        id: Id,
+    },
 }
 
 type Names = BTreeMap<Slot, Id>;
@@ -120,7 +139,11 @@ impl Past {
         after.resize(after.len().max(at + bytes.len()), 0);
         after[at..at + bytes.len()].copy_from_slice(bytes);
         let length = None;
-        self.files.get_mut(&id).unwrap().since.push(Data { length, after });
+        self.files
+            .get_mut(&id)
+            .unwrap()
+            .since
+            .push(Data { length, after });
     }
 
     pub fn set_length(&mut self, now: Duration, id: Id, length: usize) {
@@ -131,7 +154,11 @@ impl Past {
         after.resize(length, 0);
         let length = Some(self.changes.len());
         self.changes.push((now, Change::Length { id }));
-        self.files.get_mut(&id).unwrap().since.push(Data { length, after });
+        self.files
+            .get_mut(&id)
+            .unwrap()
+            .since
+            .push(Data { length, after });
     }
 
     fn change(&mut self, now: Duration, change: Change) -> bool {
@@ -243,11 +270,14 @@ impl Past {
     /// A folder that was synced, and is there, has lost no change that was made in it before.
     fn heeds_syncs(&self, names: &Names, done: &[bool]) -> bool {
         let there = |folder: Id| folder == TOP || names.values().any(|id| *id == folder);
-        self.syncs.iter().filter(|(_, folder)| there(*folder)).all(|(before, folder)| {
-            let past = self.changes[..*before].iter().zip(done);
-            past.filter(|((_, change), _)| is_in(change, *folder))
-                .all(|(_, done)| *done)
-        })
+        self.syncs
+            .iter()
+            .filter(|(_, folder)| there(*folder))
+            .all(|(before, folder)| {
+                let past = self.changes[..*before].iter().zip(done);
+                past.filter(|((_, change), _)| is_in(change, *folder))
+                    .all(|(_, done)| *done)
+            })
     }
 
     /// Lengths are the files' own here: of each file any beginning of what was not committed.
@@ -259,8 +289,11 @@ impl Past {
         ids.into_iter().filter(|id| !self.is_folder(*id)).all(|id| {
             let of_it = paths(names).into_iter().filter(|(_, other)| *other == id);
             let contents: Vec<Vec<u8>> = of_it.filter_map(|(path, _)| left[&path].clone()).collect();
-            (self.committed..=self.changes.len())
-                .any(|kept| contents.iter().all(|c| self.file_may_be(id, c, |place| place < kept)))
+            (self.committed..=self.changes.len()).any(|kept| {
+                contents
+                    .iter()
+                    .all(|c| self.file_may_be(id, c, |place| place < kept))
+            })
         })
     }
 
@@ -394,9 +427,10 @@ fn paths(names: &Names) -> BTreeMap<String, Id> {
 
 fn same_names(paths: &BTreeMap<String, Id>, left: &Tree, is_folder: impl Fn(Id) -> bool) -> bool {
     paths.len() == left.len()
-        && paths
-            .iter()
-            .all(|(path, id)| left.get(path).is_some_and(|content| content.is_none() == is_folder(*id)))
+        && paths.iter().all(|(path, id)| {
+            left.get(path)
+                .is_some_and(|content| content.is_none() == is_folder(*id))
+        })
 }
 
 #[cfg(test)]
@@ -422,7 +456,8 @@ mod tests {
 
     fn tree(files: &[(&str, &[u8])]) -> Tree {
         let all = files.iter();
-        all.map(|(name, bytes)| (name.to_string(), Some(bytes.to_vec()))).collect()
+        all.map(|(name, bytes)| (name.to_string(), Some(bytes.to_vec())))
+            .collect()
     }
 
     /// The reference has to refuse, or it checks nothing.

@@ -56,7 +56,7 @@ struct Stream {
 
 /// One stream: some lives of one disk, each ended by a cut. Panics where anything is not legal.
 pub fn stream(seed: u64, profile: Profile, remainder: Option<Remainder>) -> Met {
-    let home = Home::new();
+    let home = Home::in_memory();
     let model = Model::open(home.paths(), Limits::default()).unwrap();
     let past = Past::of(&home.paths().backing);
     let mut stream = Stream {
@@ -121,7 +121,11 @@ impl Stream {
         let deep = |path: &str| path.matches('/').count() >= 2;
         let past = &self.past;
         let paths = past.paths().into_iter();
-        all.extend(paths.filter(|(p, id)| past.is_folder(*id) && !deep(p)).map(|(_, id)| id));
+        all.extend(
+            paths
+                .filter(|(p, id)| past.is_folder(*id) && !deep(p))
+                .map(|(_, id)| id),
+        );
         all[self.random.below(all.len() as u64) as usize]
     }
 
@@ -155,7 +159,9 @@ impl Stream {
         let fill = 1 + self.random.below(254) as u8;
         let bytes: Vec<u8> = (0..length).map(|i| fill.wrapping_add((i / 7) as u8)).collect();
         self.log.push(format!("{id}: {length} bytes at {at}, {writer:?}"));
-        self.model.write(self.now, ino, at as u64, &bytes, writer).unwrap();
+        self.model
+            .write(self.now, ino, at as u64, &bytes, writer)
+            .unwrap();
         self.past.write(id, at, &bytes);
         if writer == Writer::SyncedCall {
             self.past.sync(id);
@@ -239,12 +245,9 @@ impl Stream {
             return;
         }
         let (a, b) = (self.folder_ino(from.0), self.folder_ino(to.0));
-        let done = self.model.rename(
-            self.now,
-            (a, OsStr::new(&from.1)),
-            (b, OsStr::new(&to.1)),
-            false,
-        );
+        let done = self
+            .model
+            .rename(self.now, (a, OsStr::new(&from.1)), (b, OsStr::new(&to.1)), false);
         self.log.push(format!("rename {from:?} to {to:?}: {done:?}"));
         assert_eq!(done.is_ok(), self.past.rename(self.now, from, to), "{done:?}");
     }
@@ -359,9 +362,8 @@ impl Stream {
             let (Some(was), Some(Some(is))) = (was, left.get(path)) else {
                 continue;
             };
-            let told = |ranges: &[(u64, u64)], i: usize| {
-                ranges.iter().any(|(a, z)| (*a..*z).contains(&(i as u64)))
-            };
+            let told =
+                |ranges: &[(u64, u64)], i: usize| ranges.iter().any(|(a, z)| (*a..*z).contains(&(i as u64)));
             let links = std::fs::metadata(backing.join(path)).unwrap().nlink();
             let one_name = links == 1 && names(path) <= 1 && !touches(cut, path);
             if !one_name {
