@@ -1,0 +1,45 @@
+//! Every fault of links, on the real ground: a cluster of four nodes that talk to each other all the time, into which
+//! each fault is put, measured, and from which it is healed.
+//!
+//! This executable is front, keeper, wire, disk, init, harness and the nodes' program. Needs namespaces, /dev/fuse and
+//! /dev/net/tun; where the machine lacks them it says so and fails.
+
+#[cfg(target_os = "linux")]
+mod chatter;
+#[cfg(target_os = "linux")]
+mod faults;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    if let Some(code) = ground::dispatch() {
+        return code;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["__harness", folder] => faults::run(folder.as_ref()),
+        ["__chatter", peers, own] => chatter::main(peers, own),
+        _ if args.contains(&"--list") => ExitCode::SUCCESS,
+        _ => host(),
+    }
+}
+
+/// Makes a run's folder, launches, and takes the folder away again.
+#[cfg(target_os = "linux")]
+fn host() -> std::process::ExitCode {
+    let folder = std::env::temp_dir().join(format!("nemesis-links-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let ended = ground::launch(ground::Launch {
+        run_dir: folder.clone(),
+        harness_args: vec![folder.to_string_lossy().into_owned()],
+        owner: None,
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    println!("{ended:?}");
+    std::process::ExitCode::from(u8::from(ended != Ok(ground::Ended::Exited(0))))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
