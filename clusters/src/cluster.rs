@@ -1,15 +1,14 @@
 //! A cluster of one system, laid out on the local ground.
 
-use crate::lost_records::lost_records;
+use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, Role, System};
 use ground::{ClockRule, ClockSeen, Event, Ground, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
-use history::LostRecords;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast;
 
@@ -31,9 +30,34 @@ pub enum Capability {
     Links,
     /// Its power can be cut: what was not synced is lost.
     Power,
+    /// Its share of a resource can be limited.
+    Resources(Resource),
     /// Its clocks can be set apart from the truth, and what its programs are shown can be measured.
     Clock,
 }
+
+/// A resource of which a node can be given less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// Processor time.
+    Cpu,
+    /// Memory.
+    Memory,
+    /// Open files and sockets of a process.
+    Descriptors,
+}
+
+/// What was done to a node's program, told at once: see [`Cluster::on_program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramTold {
+    /// It was started; its number among the node's programs.
+    Started(u32),
+    /// It was asked to end by itself.
+    StopAsked(u32),
+}
+
+/// Who is told of it, with the node's number.
+type Listener = Box<dyn Fn(i32, ProgramTold) + Send + Sync>;
 
 /// Which part a node plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +150,9 @@ pub struct Cluster {
     voters: String,
     nodes: Vec<Node>,
     starts: Mutex<BTreeMap<i32, u32>>,
+    /// The newest start that has ended, of each node.
+    ended: Arc<Mutex<BTreeMap<i32, u32>>>,
+    told: Mutex<Option<Listener>>,
     events: broadcast::Sender<Event>,
 }
 
@@ -137,9 +164,14 @@ impl Cluster {
     pub fn lay_out(ground: Ground, events: Receiver<Event>, layout: Layout<'_>) -> Result<Cluster, Error> {
         let (sender, _) = broadcast::channel(EVENT_BACKLOG);
         let pump = sender.clone();
+        let ended: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
+        let ends = ended.clone();
         std::thread::spawn(move || {
             // Ends with the ground. Nobody listening is no error: the history has what was seen.
             for event in events {
+                if let Event::ProgramEnded { node, start, .. } = event {
+                    ends.lock().unwrap_or_else(PoisonError::into_inner).insert(node, start);
+                }
                 let _ = pump.send(event);
             }
         });
@@ -185,6 +217,8 @@ impl Cluster {
             voters: voters.join(","),
             nodes,
             starts: Mutex::default(),
+            ended,
+            told: Mutex::default(),
             events: sender,
         };
         for node in &cluster.nodes {
@@ -311,6 +345,7 @@ impl Cluster {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(node.id, started.start);
+        self.tell(node.id, ProgramTold::Started(started.start));
         Ok((started.start, started.exec_at_ns))
     }
 
@@ -324,11 +359,32 @@ impl Cluster {
             .unwrap_or_default()
     }
 
+    /// From now on this is called whenever a node's program was started or is about to be asked to end, by whomever,
+    /// in the order of it.
+    pub fn on_program(&self, told: impl Fn(i32, ProgramTold) + Send + Sync + 'static) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(told));
+    }
+
+    fn tell(&self, node: i32, what: ProgramTold) {
+        if let Some(told) = &*self.told.lock().unwrap_or_else(PoisonError::into_inner) {
+            told(node, what);
+        }
+    }
+
+    /// Whether a node's program runs: it was started, and its end has not been seen.
+    pub fn runs(&self, id: i32) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        self.last_start(id) > ended.get(&id).copied().unwrap_or_default()
+    }
+
     /// Signals a node.
     ///
     /// # Errors
     /// Where the ground refuses, or the signal was not seen to take.
     pub fn signal(&self, id: i32, signal: Signal) -> Result<(), Error> {
+        if signal == Signal::Terminate && self.runs(id) {
+            self.tell(id, ProgramTold::StopAsked(self.last_start(id)));
+        }
         match self.ground.signal(id, signal)?.took_at_ns {
             // What a process makes of SIGTERM is its own business.
             None if signal != Signal::Terminate => Err(Error::NotSignalled { node: id, signal }),
@@ -341,7 +397,12 @@ impl Cluster {
     /// # Errors
     /// Where the ground refuses.
     pub fn power_off(&self, ids: &[i32], fault: u64, policy: Policy) -> Result<Vec<PowerCut>, Error> {
-        Ok(self.ground.power_off(ids, fault, policy)?)
+        let cuts = self.ground.power_off(ids, fault, policy)?;
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in ids {
+            ended.insert(*id, self.last_start(*id));
+        }
+        Ok(cuts)
     }
 
     /// Gives a node power again; it is not started by that.
@@ -445,13 +506,13 @@ impl Cluster {
         Ok(self.ground.first_frames(pairs)?)
     }
 
-    /// The records that a power cut took from a node's disk, as the disk's ledger and the lost bytes tell.
+    /// What a power cut took from a node's disk, and which records, as the disk's ledger and the lost bytes tell.
     ///
     /// # Errors
     /// Where the ledger or the saved bytes cannot be read.
-    pub fn lost(&self, id: i32, fault: u64) -> Result<Vec<LostRecords>, Error> {
+    pub fn lost(&self, id: i32, fault: u64) -> Result<Lost, Error> {
         let home = &self.node(id)?.home;
-        lost_records(home, fault).map_err(|source| Error::File {
+        lost(home, fault).map_err(|source| Error::File {
             path: home.clone(),
             source,
         })

@@ -14,8 +14,9 @@ pub mod kafka_jars;
 mod lost_records;
 mod system;
 
-pub use cluster::{Capability, Cluster, Error, Layout, Node, RoleKind};
+pub use cluster::{Capability, Cluster, Error, Layout, Node, ProgramTold, Resource, RoleKind};
 pub use ground::{
     ClockRule, ClockSeen, Effect, Event, Flap, Held, LinkCount, LinkRule, Policy, Port, PowerCut, ProcessClock, Profile, Remainder, RuleCounts, Signal, Strobe, WHOLE_PPM,
 };
+pub use lost_records::Lost;
 pub use system::{Bugs, Fill, Format, Role, System};

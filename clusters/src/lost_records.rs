@@ -38,6 +38,7 @@ enum Line {
 #[derive(Deserialize)]
 struct Cut {
     fault: u64,
+    bytes: u64,
     files: Vec<LostFile>,
 }
 
@@ -60,16 +61,32 @@ struct Mixed {
     saved: String,
 }
 
-/// Reads the records that one cut took, from the home of the node.
+/// What one cut took from one disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Bytes, over all files.
+    pub bytes: u64,
+    /// Files that lost bytes, or their names.
+    pub files: u64,
+    /// The records among them.
+    pub records: Vec<LostRecords>,
+}
+
+/// Reads what one cut took, from the home of the node.
 ///
 /// # Errors
 /// Where the ledger or a saved file cannot be read.
-pub fn lost_records(home: &Path, fault: u64) -> io::Result<Vec<LostRecords>> {
+pub fn lost(home: &Path, fault: u64) -> io::Result<Lost> {
     let mut runs = Vec::new();
+    let mut lost = Lost::default();
     for line in fs::read_to_string(home.join(LEDGER))?.lines() {
         let Line::Cut(cut) = serde_json::from_str(line)? else {
             continue;
         };
+        if cut.fault == fault {
+            lost.bytes += cut.bytes;
+            lost.files += cut.files.len() as u64;
+        }
         for file in cut.files.iter().filter(|_| cut.fault == fault) {
             let Some((topic, partition)) = segment_of(Path::new(&file.path)) else {
                 continue;
@@ -85,7 +102,8 @@ pub fn lost_records(home: &Path, fault: u64) -> io::Result<Vec<LostRecords>> {
             }
         }
     }
-    Ok(joined(runs))
+    lost.records = joined(runs);
+    Ok(lost)
 }
 
 /// The topic and partition of a segment.
@@ -265,15 +283,17 @@ mod tests {
         fs::create_dir_all(home.join("lost/7")).unwrap();
         fs::write(home.join("lost/7/a"), batch(3, 2, 10)).unwrap();
         let line = |fault: u64| {
-            format!(r#"{{"kind":"cut","fault":{fault},"files":[{{"path":"t-0/0.log","saved":["7/a"]}}]}}"#)
+            format!(r#"{{"kind":"cut","fault":{fault},"bytes":71,"files":[{{"path":"t-0/0.log","saved":["7/a"]}}]}}"#)
         };
         let other = r#"{"kind":"written_back","amount":3}"#;
         fs::write(home.join(LEDGER), format!("{}\n{other}\n{}\n", line(6), line(7))).unwrap();
-        let found = lost_records(&home, 7);
-        let none = lost_records(&home, 8);
+        let found = lost(&home, 7);
+        let none = lost(&home, 8);
         fs::remove_dir_all(&home).unwrap();
+        let found = found.unwrap();
+        assert_eq!((found.bytes, found.files), (71, 1));
         assert_eq!(
-            found.unwrap(),
+            found.records,
             [LostRecords {
                 topic: "t".into(),
                 partition: 0,
@@ -281,7 +301,7 @@ mod tests {
                 to: 5
             }]
         );
-        assert_eq!(none.unwrap(), []);
+        assert_eq!(none.unwrap(), Lost::default());
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod judge;
 mod plan;
 mod scenario;
 mod streams;
+mod target;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -116,11 +117,14 @@ fn wrong_words(e: &clap::Error, json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = e.to_string();
+    // What is missing or allowed stands below the first line, up to an empty one.
     let first = text
         .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let first = first.trim_start_matches("error: ");
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let next = tip.map_or("ackall --help".to_string(), |tip| format!("{tip}; ackall --help"));
     let error = Error::usage("reading the command line", first, next);

@@ -81,7 +81,7 @@ pub struct Workload {
 }
 
 /// A step, made concrete.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedStep {
     /// Its name.
     pub name: String,
@@ -186,6 +186,16 @@ impl Plan {
             sources.insert("bug".to_string(), "--bug".to_string());
         }
         let elr = features[ELR_FEATURE] >= 1;
+        if let Some(target) = scenario
+            .targets()
+            .find(|target| !elr && target.starts_with("in-elr"))
+        {
+            return Err(Error::usage(
+                format!("planning {} with {ELR_FEATURE}=0", scenario.name),
+                format!("without eligible leader replicas nobody is ever {target}"),
+                "leave --feature out, or name another target",
+            ));
+        }
         let steps = scenario.steps.iter().map(|step| draw.step(step, elr)).collect();
         sources.append(&mut draw.sources);
         let flushed = server.get(FLUSH_PROPERTY).is_some_and(|value| value == "1");
@@ -301,6 +311,12 @@ impl Draw {
             &format!("steps.{}.until_with_elr", step.name),
             &step.until_with_elr,
         );
+        let act = step
+            .act
+            .iter()
+            .enumerate()
+            .map(|(n, act)| self.act(&step.name, n, act));
+        let act = act.collect();
         let both = [until, with_elr];
         let until = both.into_iter().take(if elr { 2 } else { 1 });
         PlannedStep {
@@ -309,11 +325,24 @@ impl Draw {
             limit_ms: step.limit.as_millis() as u64,
             picks,
             after,
-            act: step.act.clone(),
+            act,
             until: until
                 .filter(|condition| *condition != Condition::default())
                 .collect(),
         }
+    }
+
+    /// An act with its parameters drawn and completed; a heal is told nothing.
+    fn act(&mut self, step: &str, n: usize, act: &Act) -> Act {
+        let fault = act.fault.as_deref().and_then(nemesis::find);
+        let Some(fault) = fault else { return act.clone() };
+        let mut sources = BTreeMap::new();
+        let mut from = |param: &str, text: String| {
+            sources.insert(format!("steps.{step}.act.{n}.params.{param}"), text);
+        };
+        let act = act.made_concrete(fault.about(), &mut |bound| self.below(bound), &mut from);
+        self.sources.append(&mut sources);
+        act
     }
 
     fn condition(&mut self, what: &str, condition: &Condition) -> Condition {

@@ -8,6 +8,8 @@ use rand_core::SeedableRng;
 pub enum Stream {
     /// The plan.
     Plan = 1,
+    /// What faults draw by chance.
+    Faults = 2,
 }
 
 /// The stream of this name under this seed.

@@ -95,6 +95,8 @@ pub enum Program {
     GoesOn,
     /// It ends, and healing starts it again.
     Ends,
+    /// It ends and is started again, once or often, while the fault is put in; it runs while it is in.
+    Restarts,
     /// The machine loses its power, and what its disk had not synced.
     LosesPower,
 }

@@ -1,13 +1,15 @@
 //! From a laid-out ground to a running cluster under load, and back.
 
+use super::faults::In;
 use super::nodes::{self, Alarm, Expected};
-use super::roles::Names;
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::streams::{Stream, stream};
+use crate::target::Names;
 use client::Options;
 use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
 use client::observer::{ClusterView, Observer, ObserverOptions};
-use clusters::{Cluster, Layout, RoleKind, System};
+use clusters::{Cluster, Layout, ProgramTold, RoleKind, System};
 use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
 use results::store;
 use std::collections::BTreeMap;
@@ -74,9 +76,11 @@ pub struct Booted {
     /// Which nodes' ends are expected.
     pub expected: Expected,
     /// Faults that are in, by their numbers.
-    pub faults: BTreeMap<u64, (&'static dyn nemesis::Fault, nemesis::Order)>,
+    pub faults: BTreeMap<u64, In>,
     /// The next fault's number.
     pub next_fault: u64,
+    /// Seeds of what faults draw by chance, one each.
+    pub fault_seeds: rand_chacha::ChaCha8Rng,
     observer: Option<Observer>,
     load: Option<Append>,
     context: Context,
@@ -111,17 +115,12 @@ impl Booted {
             let why = nodes::stalls(stalled).await;
             let _ = sender.send(Alarm::Full(format!("the history cannot be written: {why}")));
         });
+        tell_programs(&cluster, recorder.clone());
         let first_exec = Instant::now();
         for node in cluster.nodes() {
-            let (start, _) = cluster
+            cluster
                 .start(node.id)
                 .map_err(|e| Error::internal(format!("starting node {}", node.id), e, "read its log"))?;
-            let body = Body::Node(NodeProcess {
-                node: node.id,
-                event: NodeEvent::Started,
-                start,
-            });
-            record(&recorder, Process::Observer, body)?;
         }
         let controllers = cluster
             .of_role(RoleKind::Controller)
@@ -161,6 +160,7 @@ impl Booted {
             expected,
             faults: BTreeMap::new(),
             next_fault: 1,
+            fault_seeds: stream(plan.seed, Stream::Faults),
             observer: Some(observer),
             load: Some(load),
             context,
@@ -226,6 +226,19 @@ pub fn record(recorder: &Recorder, process: Process, body: Body) -> Result<(), E
             "free some space, or name another place with --out",
         )
     })
+}
+
+/// From now on the history tells of every start of a node's program, and of every stop that it is asked for.
+fn tell_programs(cluster: &Cluster, recorder: Arc<Recorder>) {
+    cluster.on_program(move |node, told| {
+        let (start, event) = match told {
+            ProgramTold::Started(start) => (start, NodeEvent::Started),
+            ProgramTold::StopAsked(start) => (start, NodeEvent::StopAsked),
+        };
+        let body = Body::Node(NodeProcess { node, event, start });
+        // A history that takes no more entries ends the run by its next one.
+        let _ = recorder.record(Process::Observer, Kind::Ok, body);
+    });
 }
 
 fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>, Error> {

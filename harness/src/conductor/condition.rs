@@ -1,7 +1,7 @@
 //! Whether a state is reached, and if not, what is missing.
 
-use super::roles::Names;
 use crate::scenario::{Condition, Count};
+use crate::target::Names;
 use client::observer::ClusterView;
 use history::PartitionState;
 
@@ -87,8 +87,8 @@ fn sorted(nodes: &[i32]) -> Vec<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::roles::tests::partition;
     use super::*;
+    use crate::target::partition_for_tests as partition;
     use client::observer::BrokerView;
 
     fn check(condition: Condition, isr: &[i32], leader: i32, acks: u64) -> Option<String> {
@@ -102,8 +102,8 @@ mod tests {
         view.brokers.insert(0, broker(true));
         view.brokers.insert(1, broker(false));
         let mut names = Names::default();
-        names.give("first", 0);
-        names.give("second", 1);
+        names.give("first", &[0]);
+        names.give("second", &[1]);
         let partition = partition(isr, leader);
         lacks(
             &condition,

@@ -1,86 +1,192 @@
 //! One fault, in or out: asked, resolved, done, measured; all of it in the history.
 
 use super::boot::{Booted, record};
+use super::composition::{InForce, may_heal, may_inject};
 use crate::error::Error;
+use crate::scenario::{Act, asked};
+use clusters::Port;
 use history::{Body, DiskLoss, Fault, FaultAction, Kind, NodeEvent, NodeProcess, Process};
-use nemesis::{Field, Measured, NotTaken, Order, Params, Program};
-use std::collections::BTreeMap;
+use nemesis::{Doing, Field, Measured, NotTaken, Order, Program};
+use rand_core::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How long a fault may take to be seen, or its heal: more than the longest limit that a fault sets itself (a minute,
+/// for those that strike few frames), so that a fault's own word on what it missed comes first.
+const LIMIT: Duration = Duration::from_secs(75);
+
+/// A fault that is in.
+pub struct In {
+    fault: &'static dyn nemesis::Fault,
+    order: Order,
+    asked: String,
+}
+
+/// Whether an act could be done; if not, why not.
+pub enum Acted {
+    /// It was.
+    Done,
+    /// The run's state does not allow it: a step that was not reached.
+    Refused(String),
+}
 
 impl Booted {
+    /// Nodes that have this fault in.
+    pub fn having(&self, name: &str) -> BTreeSet<i32> {
+        let same = self
+            .faults
+            .values()
+            .filter(|fault| fault.fault.about().name == name);
+        same.flat_map(|fault| fault.order.nodes.iter().copied()).collect()
+    }
+
+    fn in_force(&self, but: Option<u64>) -> Vec<InForce<'_>> {
+        let others = self.faults.iter().filter(|(id, _)| Some(**id) != but);
+        others
+            .map(|(_, fault)| InForce {
+                about: fault.fault.about(),
+                nodes: &fault.order.nodes,
+            })
+            .collect()
+    }
+
     /// Puts a fault in.
     ///
     /// # Errors
     /// 70, where it did not take: a fault that was only asked for proves nothing.
-    pub async fn inject(&mut self, name: &str, node: i32, asked: &str) -> Result<Measured, Error> {
-        let nemesis = known(name)?;
+    pub async fn inject(&mut self, act: &Act, nodes: Vec<i32>) -> Result<Acted, Error> {
+        let nemesis = known(act.name())?;
         let about = nemesis.about();
+        if let Err(why) = may_inject(about, &nodes, &self.in_force(None)) {
+            return Ok(Acted::Refused(why));
+        }
+        let params = act
+            .params(about)
+            .map_err(|why| Error::usage(format!("putting in {}", about.name), why, "say it in the act"))?;
+        let asked = asked(&act.target, &params);
         let order = Order {
             id: self.next_fault,
-            nodes: vec![node],
-            params: Params::check(about.params, &BTreeMap::new())
-                .map_err(|why| Error::usage(format!("putting in {name}"), why, "say it in the act"))?,
-            seed: self.next_fault,
+            nodes,
+            params,
+            seed: self.fault_seeds.next_u64(),
         };
         self.next_fault += 1;
-        let fault = fault(&order, name, FaultAction::Inject, asked);
+        let fault = fault(&order, about.name, FaultAction::Inject, &asked);
         self.nemesis(Kind::Invoke, &fault)?;
-        self.expected.set(node, about.program != Program::GoesOn);
-        let cluster = &self.cluster;
-        let done = nemesis.inject(Field { cluster }, &order).await;
-        let measured = self.measured(done, &fault)?;
-        if about.program == Program::LosesPower {
-            self.lost(node, order.id, &measured)?;
-        }
-        self.faults.insert(order.id, (nemesis, order));
-        Ok(measured)
-    }
-
-    /// Takes a fault out.
-    ///
-    /// # Errors
-    /// 70, where it did not heal, or is not in.
-    pub async fn heal(&mut self, name: &str, node: i32, asked: &str) -> Result<Measured, Error> {
-        let is_meant = |(nemesis, order): &(&dyn nemesis::Fault, Order)| {
-            nemesis.about().name == name && order.nodes.contains(&node)
-        };
-        let id = self.faults.iter().find(|(_, fault)| is_meant(fault));
-        let Some(id) = id.map(|(id, _)| *id) else {
-            return Err(Error::internal(
-                format!("healing {name} on node {node}"),
-                "it is not in",
-                "put it in before, in the scenario",
-            ));
-        };
-        self.heal_one(id, asked).await
-    }
-
-    async fn heal_one(&mut self, id: u64, asked: &str) -> Result<Measured, Error> {
-        let Some((nemesis, order)) = self.faults.remove(&id) else {
-            return Ok(Measured::new());
-        };
-        let fault = fault(&order, nemesis.about().name, FaultAction::Heal, asked);
-        self.nemesis(Kind::Invoke, &fault)?;
-        let cluster = &self.cluster;
-        let done = nemesis.heal(Field { cluster }, &order).await;
-        let measured = self.measured(done, &fault)?;
         for node in &order.nodes {
-            if nemesis.about().program != Program::GoesOn {
-                self.started(*node)?;
-            }
-            self.expected.set(*node, false);
+            self.expected.set(*node, about.program != Program::GoesOn);
         }
-        Ok(measured)
+        let cluster = self.cluster.clone();
+        let done = within(LIMIT, nemesis.inject(Field { cluster: &cluster }, &order)).await;
+        self.measured(done, &fault)?;
+        if about.program == Program::LosesPower {
+            for node in &order.nodes {
+                self.lost(*node, order.id)?;
+            }
+        }
+        let (id, fault) = (order.id, nemesis);
+        self.faults.insert(id, In { fault, order, asked });
+        Ok(Acted::Done)
     }
 
-    /// Takes out whatever is still in.
+    /// Takes out the faults of that name whose nodes are all among these.
     ///
     /// # Errors
     /// 70, where one did not heal.
-    pub async fn heal_all(&mut self) -> Result<(), Error> {
-        while let Some(id) = self.faults.keys().next().copied() {
-            self.heal_one(id, "all that is left").await?;
+    pub async fn heal(&mut self, name: &str, nodes: &[i32]) -> Result<Acted, Error> {
+        let is_meant = |one: &In| {
+            one.fault.about().name == name && one.order.nodes.iter().all(|node| nodes.contains(node))
+        };
+        let ids: Vec<u64> = self
+            .faults
+            .iter()
+            .filter(|(_, one)| is_meant(one))
+            .map(|(id, _)| *id)
+            .collect();
+        if ids.is_empty() {
+            let why = format!("{name} is not in on {nodes:?} alone, so there is nothing to heal");
+            return Ok(Acted::Refused(why));
+        }
+        for id in ids {
+            let Some(one) = self.faults.get(&id) else { continue };
+            if let Err(why) = may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(id))) {
+                return Ok(Acted::Refused(why));
+            }
+            self.heal_one(id).await?;
+        }
+        Ok(Acted::Done)
+    }
+
+    async fn heal_one(&mut self, id: u64) -> Result<(), Error> {
+        let Some(In {
+            fault: nemesis,
+            order,
+            asked,
+        }) = self.faults.remove(&id)
+        else {
+            return Ok(());
+        };
+        let fault = fault(&order, nemesis.about().name, FaultAction::Heal, &asked);
+        self.nemesis(Kind::Invoke, &fault)?;
+        let cluster = self.cluster.clone();
+        let done = within(LIMIT, nemesis.heal(Field { cluster: &cluster }, &order)).await;
+        self.measured(done, &fault)?;
+        for node in &order.nodes {
+            let ends =
+                |other: &InForce<'_>| other.about.program != Program::GoesOn && other.nodes.contains(node);
+            self.expected.set(*node, self.in_force(None).iter().any(ends));
         }
         Ok(())
+    }
+
+    /// Takes out whatever is still in, the latest first, and sees that nothing is left: no rule on any link, every
+    /// node's program running.
+    ///
+    /// # Errors
+    /// 70, where one did not heal, or something is left.
+    pub async fn heal_all(&mut self) -> Result<(), Error> {
+        while let Some(id) = self.faults.keys().next_back().copied() {
+            self.heal_one(id).await?;
+        }
+        match self.left_over() {
+            Ok(left) if left.is_empty() => Ok(()),
+            Ok(left) => Err(Error::internal(
+                "seeing that every fault is healed",
+                left.join("; "),
+                "report this, with the run's folder: a heal was measured and left something",
+            )),
+            Err(why) => Err(Error::internal(
+                "seeing that every fault is healed",
+                why,
+                "run it again",
+            )),
+        }
+    }
+
+    fn left_over(&self) -> Result<Vec<String>, clusters::Error> {
+        let nodes: Vec<i32> = self.cluster.nodes().iter().map(|node| node.id).collect();
+        let ports: Vec<Port> = [Port::Clients]
+            .into_iter()
+            .chain(nodes.iter().copied().map(Port::Node))
+            .collect();
+        let links: Vec<(Port, Port)> = ports
+            .iter()
+            .flat_map(|from| ports.iter().map(|to| (*from, *to)))
+            .filter(|(from, to)| from != to)
+            .collect();
+        let free = self.cluster.free_links(&links)?;
+        let kept = links.iter().zip(free).filter(|(_, free)| !free);
+        let mut left: Vec<String> = kept
+            .map(|((from, to), _)| format!("the link {from:?} to {to:?} is not free"))
+            .collect();
+        let down = nodes.iter().filter(|node| !self.cluster.runs(**node));
+        left.extend(down.map(|node| {
+            format!(
+                "node {node} does not run; its log ends: {}",
+                self.cluster.log_tail(*node)
+            )
+        }));
+        Ok(left)
     }
 
     fn nemesis(&self, kind: Kind, fault: &Fault) -> Result<(), Error> {
@@ -92,18 +198,15 @@ impl Booted {
             .map_err(|e| Error::internal("writing the history", e, "free some space"))
     }
 
-    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<Measured, Error> {
+    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<(), Error> {
         match done {
-            Ok(measured) => {
-                self.nemesis(
-                    Kind::Ok,
-                    &Fault {
-                        measured: measured.clone(),
-                        ..fault.clone()
-                    },
-                )?;
-                Ok(measured)
-            }
+            Ok(measured) => self.nemesis(
+                Kind::Ok,
+                &Fault {
+                    measured,
+                    ..fault.clone()
+                },
+            ),
             Err(why) => {
                 self.nemesis(
                     Kind::Info,
@@ -112,21 +215,13 @@ impl Booted {
                         ..fault.clone()
                     },
                 )?;
-                let what = match fault.action {
-                    FaultAction::Inject => "putting in",
-                    FaultAction::Heal => "healing",
-                };
-                Err(Error::internal(
-                    format!("{what} {} on node {:?}", fault.name, fault.nodes),
-                    why,
-                    "run it again; `ackall doctor` tries what the fault needs",
-                ))
+                Err(not_taken(fault, &why))
             }
         }
     }
 
     /// What a power cut took: the node's process, and what its disk had not synced.
-    fn lost(&self, node: i32, fault: u64, measured: &Measured) -> Result<(), Error> {
+    fn lost(&self, node: i32, fault: u64) -> Result<(), Error> {
         let start = self.cluster.last_start(node);
         let event = NodeEvent::Killed { signal: None };
         record(
@@ -134,37 +229,42 @@ impl Booted {
             Process::Observer,
             Body::Node(NodeProcess { node, event, start }),
         )?;
-        let records = self.cluster.lost(node, fault).map_err(|e| {
+        let lost = self.cluster.lost(node, fault).map_err(|e| {
             Error::internal(
                 format!("reading what the power cut took from node {node}"),
                 e,
                 "run it again",
             )
         })?;
-        let count = |name: &str| measured.get(name).copied().unwrap_or_default() as u64;
         let loss = DiskLoss {
             node,
             fault,
-            bytes: count("lost_bytes"),
-            files: count("lost_files"),
-            records,
+            bytes: lost.bytes,
+            files: lost.files,
+            records: lost.records,
         };
         record(&self.recorder, Process::Observer, Body::Disk(loss))
     }
+}
 
-    /// Notes the newest start of a node's program.
-    fn started(&self, node: i32) -> Result<(), Error> {
-        let start = self.cluster.last_start(node);
-        record(
-            &self.recorder,
-            Process::Observer,
-            Body::Node(NodeProcess {
-                node,
-                event: NodeEvent::Started,
-                start,
-            }),
-        )
+/// A fault that is not done within its limit has not taken.
+async fn within(limit: Duration, doing: Doing<'_>) -> Result<Measured, NotTaken> {
+    match tokio::time::timeout(limit, doing).await {
+        Ok(done) => done,
+        Err(_) => Err(NotTaken::NotSeen(format!("it was not seen within {limit:?}"))),
     }
+}
+
+fn not_taken(fault: &Fault, why: &NotTaken) -> Error {
+    let what = match fault.action {
+        FaultAction::Inject => "putting in",
+        FaultAction::Heal => "healing",
+    };
+    Error::internal(
+        format!("{what} {} on node {:?}", fault.name, fault.nodes),
+        why,
+        "run it again; `ackall doctor` tries what the fault needs",
+    )
 }
 
 fn known(name: &str) -> Result<&'static dyn nemesis::Fault, Error> {
@@ -186,5 +286,43 @@ fn fault(order: &Order, name: &str, action: FaultAction, asked: &str) -> Fault {
         nodes: order.nodes.clone(),
         measured: BTreeMap::new(),
         error: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Status;
+    use nemesis::Params;
+
+    #[test]
+    fn a_fault_that_does_not_take_is_status_70_with_the_reason() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let never: Doing<'_> = Box::pin(std::future::pending());
+        let why = runtime
+            .block_on(within(Duration::from_millis(5), never))
+            .unwrap_err();
+        let order = Order {
+            id: 1,
+            nodes: vec![2],
+            params: Params::check(&[], &BTreeMap::new()).unwrap(),
+            seed: 0,
+        };
+        let error = not_taken(&fault(&order, "delay", FaultAction::Inject, "leader"), &why);
+        assert_eq!(error.status, Status::Internal);
+        assert!(
+            error.to_string().contains("putting in delay on node [2]"),
+            "{error}"
+        );
+        assert!(error.why.contains("not seen within 5ms"), "{error}");
+        let at_once: Doing<'_> = Box::pin(std::future::ready(Ok(Measured::new())));
+        assert!(
+            runtime
+                .block_on(within(Duration::from_millis(5), at_once))
+                .is_ok()
+        );
     }
 }

@@ -2,11 +2,11 @@
 //! healing, final read, verdict.
 
 mod boot;
+mod composition;
 mod condition;
 mod faults;
 mod nodes;
 pub mod progress;
-mod roles;
 mod steps;
 mod wire;
 

@@ -2,14 +2,18 @@
 
 use super::boot::Booted;
 use super::condition::{Now, lacks};
+use super::faults::Acted;
 use super::nodes::Alarm;
 use super::progress::Progress;
 use super::{Ending, alarm_error};
 use crate::error::Error;
 use crate::plan::{Plan, PlannedStep};
-use crate::scenario::Condition;
+use crate::scenario::{Act, Condition};
+use crate::target::{Place, World};
+use clusters::RoleKind;
 use history::PartitionState;
 use results::grouped;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -68,24 +72,20 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
     booted.step(&step.name, false, &step.text)?;
     let mut said = Vec::new();
     for (act, pick) in step.act.iter().zip(&step.picks) {
-        let Some(partition) = partition(plan, booted) else {
-            return Ok(Reached::No(
-                "the partition under load is not in the metadata log".into(),
-            ));
-        };
-        let node = match booted.names.target(&act.target, &partition, *pick) {
-            Ok(node) => node,
+        let nodes = match resolve(plan, booted, act, *pick) {
+            Ok(nodes) => nodes,
             Err(why) => return Ok(Reached::No(why)),
         };
         if let Some(name) = &act.named {
-            booted.names.give(name, node);
+            booted.names.give(name, &nodes);
         }
-        if let Some(fault) = &act.fault {
-            booted.inject(fault, node, &act.target).await?;
-            said.push(format!("{fault} on broker {node}"));
-        } else if let Some(fault) = &act.heal {
-            booted.heal(fault, node, &act.target).await?;
-            said.push(format!("{fault} of broker {node} healed"));
+        said.push(told_act(act, &nodes));
+        let acted = match act.fault {
+            Some(_) => booted.inject(act, nodes).await?,
+            None => booted.heal(act.name(), &nodes).await?,
+        };
+        if let Acted::Refused(why) = acted {
+            return Ok(Reached::No(why));
         }
     }
     let acted = booted.counters.borrow().acked;
@@ -96,6 +96,58 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
     }
     let state = partition(plan, booted).map_or(String::new(), |partition| told(&partition));
     Ok(Reached::Yes(format!("{}: {state}", said.join(", "))))
+}
+
+/// The nodes that an act's targets mean now.
+fn resolve(plan: &Plan, booted: &Booted, act: &Act, pick: u64) -> Result<Vec<i32>, String> {
+    let of = |role| {
+        booted
+            .cluster
+            .of_role(role)
+            .map(|node| node.id)
+            .collect::<Vec<i32>>()
+    };
+    let (brokers, controllers) = (of(RoleKind::Broker), of(RoleKind::Controller));
+    let view = booted.view.borrow();
+    let partition = |place: &Place| match place {
+        Place::UnderLoad => view.partition(&plan.topic.name, 0).cloned(),
+        Place::Named(topic, number) => view.partition(topic, *number).cloned(),
+    };
+    let having = booted.having(act.name());
+    // A fault is drawn for those that have it not, a heal for those that have it.
+    let is_taken = |node: &&clusters::Node| having.contains(&node.id) == act.fault.is_some();
+    let taken: BTreeSet<i32> = booted
+        .cluster
+        .nodes()
+        .iter()
+        .filter(is_taken)
+        .map(|node| node.id)
+        .collect();
+    let world = World {
+        brokers: &brokers,
+        controllers: &controllers,
+        active_controller: Some(view.quorum.leader).filter(|leader| *leader >= 0),
+        partition: &partition,
+        taken: &taken,
+    };
+    booted.names.resolve(act.target.all(), &world, pick)
+}
+
+/// What an act did, as a person reads it: "cut-network on broker 0".
+fn told_act(act: &Act, nodes: &[i32]) -> String {
+    let is_broker = |node: &i32| (0..crate::plan::BROKERS).contains(node);
+    let word = match (nodes.iter().all(is_broker), nodes.len()) {
+        (true, 1) => "broker",
+        (true, _) => "brokers",
+        (false, 1) => "node",
+        (false, _) => "nodes",
+    };
+    let nodes: Vec<String> = nodes.iter().map(i32::to_string).collect();
+    let nodes = nodes.join(", ");
+    match act.fault {
+        Some(_) => format!("{} on {word} {nodes}", act.name()),
+        None => format!("{} of {word} {nodes} healed", act.name()),
+    }
 }
 
 /// The state as a person reads it.

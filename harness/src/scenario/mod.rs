@@ -1,5 +1,11 @@
 //! A scenario: a TOML file that says which cluster, which load, which steps, and what must have happened.
 
+mod act;
+mod check;
+mod lines;
+
+pub use act::{Act, Said, asked};
+
 use crate::error::{Error, nearest};
 use history::{Promise, Requirement};
 use serde::de::Error as _;
@@ -8,27 +14,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// The roles that a target can name without an earlier act.
-pub const ROLES: [&str; 3] = ["leader", "follower", "last"];
-
-/// In conditions: the replicas of the partition under load that no act named.
-pub const OTHERS: &str = "others";
-
 /// The built-in scenarios, by name. The first is the default.
 pub const BUILT_IN: [(&str, &str); 4] = [
     (
         "last-replica-standing",
-        include_str!("../../scenarios/last-replica-standing.toml"),
+        include_str!("../../../scenarios/last-replica-standing.toml"),
     ),
     (
         "last-replica-crash",
-        include_str!("../../scenarios/last-replica-crash.toml"),
+        include_str!("../../../scenarios/last-replica-crash.toml"),
     ),
     (
         "follower-power-cut",
-        include_str!("../../scenarios/follower-power-cut.toml"),
+        include_str!("../../../scenarios/follower-power-cut.toml"),
     ),
-    ("calm", include_str!("../../scenarios/calm.toml")),
+    ("calm", include_str!("../../../scenarios/calm.toml")),
 ];
 
 /// A scenario as its file has it. Ranges `[low, high]` are drawn by the seed, both ends included.
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Range {
 }
 
 /// One step: wait, act, wait for the state that the act should bring.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Its name, unique in the scenario.
@@ -144,24 +144,6 @@ pub struct Step {
     /// The limit of the whole step.
     #[serde(deserialize_with = "duration")]
     pub limit: Duration,
-}
-
-/// One act of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Act {
-    /// The fault to inject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-    /// The fault to heal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub heal: Option<String>,
-    /// Its target: `leader`, `follower` (of the partition under load, in the ISR), `last` (the one replica that
-    /// no earlier act named), or a name that an earlier act gave.
-    pub target: String,
-    /// A name for the node that the target was resolved to.
-    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
-    pub named: Option<String>,
 }
 
 /// A state to wait for: all that is named must hold at once. Nodes go by the names that acts gave; `others`
@@ -258,12 +240,19 @@ impl Scenario {
             )
         };
         let scenario: Scenario = toml::from_str(text).map_err(|e| {
-            let line = e.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            let line = line.map_or(String::new(), |n| format!("line {n}: "));
-            broken(format!("{line}{}", e.message()))
+            let line = e.span().and_then(|span| lines::line_at(text, span.start));
+            broken(with_line(line, e.message()))
         })?;
         scenario.validate().map_err(broken)?;
+        check::check(&scenario)
+            .map_err(|mistake| broken(with_line(lines::line(text, mistake.at), &mistake.why)))?;
         Ok(scenario)
+    }
+
+    /// The targets of all acts.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        let acts = self.steps.iter().flat_map(|step| &step.act);
+        acts.flat_map(|act| act.target.all()).map(String::as_str)
     }
 
     /// What the topic and its load may be: a run is for one laptop.
@@ -323,47 +312,17 @@ impl Scenario {
         if self.steps.is_empty() && self.time.is_none() {
             return Err("a scenario has steps, or a time".into());
         }
-        self.validate_load()?;
-        let mut names: Vec<&str> = ROLES.to_vec();
-        for (i, step) in self.steps.iter().enumerate() {
-            if self.steps[..i].iter().any(|earlier| earlier.name == step.name) {
-                return Err(format!("two steps are named {}", step.name));
-            }
-            for act in &step.act {
-                if let Some(name) = act
-                    .fault
-                    .iter()
-                    .chain(&act.heal)
-                    .find(|name| nemesis::find(name).is_none())
-                {
-                    let known = nemesis::ALL.iter().map(|fault| fault.about().name);
-                    let near = nearest(name, known).join(", ");
-                    return Err(format!(
-                        "step {}: there is no fault {name:?}; the nearest are {near}",
-                        step.name
-                    ));
-                }
-                if act.fault.is_some() == act.heal.is_some() {
-                    return Err(format!("step {}: an act has either fault or heal", step.name));
-                }
-                if !names.contains(&act.target.as_str()) {
-                    return Err(format!(
-                        "step {}: nobody is named {:?} yet",
-                        step.name, act.target
-                    ));
-                }
-                names.extend(act.named.as_deref());
-            }
-            for condition in [&step.after, &step.until, &step.until_with_elr] {
-                if let Some(name) = condition
-                    .names()
-                    .find(|name| !names.contains(name) && *name != OTHERS)
-                {
-                    return Err(format!("step {}: nobody is named {name:?} yet", step.name));
-                }
-            }
+        if self.limit.is_zero() {
+            return Err("limit: 0 is never enough".into());
         }
-        Ok(())
+        self.validate_load()
+    }
+}
+
+fn with_line(line: Option<usize>, why: &str) -> String {
+    match line {
+        Some(n) => format!("line {n}: {why}"),
+        None => why.to_string(),
     }
 }
 
