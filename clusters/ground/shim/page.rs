@@ -60,7 +60,7 @@ impl Flicker {
         if self.period <= 0 || t < self.anchor {
             return 0;
         }
-        (t.wrapping_sub(self.anchor) / self.period & 1) * self.amplitude
+        ((t.wrapping_sub(self.anchor) / self.period) & 1) * self.amplitude
     }
 }
 

@@ -15,6 +15,8 @@
 // `next!` has a block of its own wherever it stands.
 #![allow(unused_unsafe)]
 
+// Half of it is for init.
+#[allow(dead_code)]
 mod page;
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
