@@ -228,8 +228,10 @@ impl Raft {
         self.actions.push(Action::Fatal(reason));
     }
 
+    /// Whether this node's vote counts. One that never votes (a broker) does not, whatever an
+    /// administrator had the log say (KIP-853): it does not sync, and cannot lead.
     fn is_voter(&self) -> bool {
-        self.voter_set().contains(self.config.key())
+        self.config.may_vote() && self.voter_set().contains(self.config.key())
     }
 
     /// Whether this node may stand: it votes, or its going is not known to be committed.
@@ -240,7 +242,7 @@ impl Raft {
             let before = self.voters.before(latest.offset)?;
             Some(open && before.contains(self.config.key()))
         };
-        self.is_voter() || going().unwrap_or(false)
+        self.is_voter() || self.config.may_vote() && going().unwrap_or(false)
     }
 
     /// The voters in force: the newest that the log names, committed or not; the fixed ones where it

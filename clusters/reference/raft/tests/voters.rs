@@ -326,6 +326,28 @@ fn a_set_is_in_force_from_its_record_on_and_no_longer_when_that_is_cut() {
 }
 
 #[test]
+fn who_never_votes_does_not_stand_though_the_log_names_it() {
+    let config = Config::dynamic(member(1), vec![id(-2)], Timeouts::default()).unwrap();
+    let start = |config, members: &[i32]| {
+        let mut log = LogSummary::default();
+        log.voters.push(VotersAt {
+            offset: -1,
+            voters: set(members),
+        });
+        Node::from(Raft::start(0, config, QuorumState::default(), log, 7).unwrap())
+    };
+    assert_eq!(start(config.clone(), &[1]).raft.role(), Role::Leader);
+    let mut voter = start(config.clone(), &[1, 2]);
+    voter.wait(ELECTION);
+    assert_eq!(voter.raft.role(), Role::Prospective);
+    for members in [&[1][..], &[1, 2]] {
+        let mut broker = start(config.clone().never_votes(), members);
+        broker.wait(ELECTION);
+        assert_eq!(broker.raft.role(), Role::Unattached, "{members:?}");
+    }
+}
+
+#[test]
 fn who_may_be_let_vote_syncs_before_it_fetches_on_and_who_never_votes_does_not() {
     let mut node = resumed(4, &[1, 2, 3], state(1, Some(2), None));
     node.respond(2, records(None, &[(0, 1, 1)]));
