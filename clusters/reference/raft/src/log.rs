@@ -314,7 +314,8 @@ impl Log {
         }
     }
 
-    /// Where to cut this log, given where the leader's ends in an epoch: nothing that both may
+    /// Where to cut this log, given where the leader's ends in an epoch (KIP-595 "Fetch", on diverging epochs;
+    /// Raft 5.3): nothing that both may
     /// share is cut, and repeating the exchange reaches the last shared record. At and beyond the
     /// leader's end of that epoch, the leader has only epochs that this log lacks.
     pub(crate) fn cut_for(&self, leader: EpochEnd) -> Offset {

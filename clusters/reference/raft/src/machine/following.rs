@@ -184,7 +184,8 @@ impl Raft {
         }
     }
 
-    /// Whether what a Fetch would claim to have is on disk. Who never votes claims nothing; who may
+    /// Whether what a Fetch would claim to have is on disk: its offset is the acknowledgement (KIP-595 "Fetch"),
+    /// and Raft answers only for what is on stable storage (Raft, figure 2). Who never votes claims nothing; who may
     /// be let vote does, since the leader may count a Fetch sent before it heard of that.
     pub(super) fn may_fetch(&self) -> bool {
         let claims = self.config.may_vote() && !self.config.has(Bug::AckBeforeSync);

@@ -101,7 +101,8 @@ impl Raft {
 
     /// The epoch is right, so the voter follows, wherever its log ends. One that asks again from where
     /// it was told something has not heard it: its requests arrive, and answers do not. To count it
-    /// would keep a leader in office that can commit nothing, under followers that hear it.
+    /// would keep a leader in office that can commit nothing, under followers that hear it. (KIP-595 counts every
+    /// Fetch towards staying in office; this is stricter, since answers may be lost where requests are not.)
     pub(super) fn note_contact(&mut self, now: Nanos, replica: ReplicaKey, offset: Option<Offset>) {
         if let State::Leader(leader) = &mut self.state {
             for voter in &mut leader.followers {

@@ -15,7 +15,7 @@ impl Raft {
 
     /// The name of a snapshot of the state that has applied all below `applied`, which is a batch's
     /// end, since only whole batches are applied. None where it is not committed, or there is a
-    /// snapshot as new already.
+    /// snapshot as new already (KIP-630: a snapshot ends at a committed batch's end).
     pub fn snapshot_at(&self, applied: Offset) -> Option<SnapshotId> {
         let committed = self.high_watermark?.min(self.log.end());
         let newest = self.log.snapshot().map_or(0, |id| id.end_offset);
@@ -60,7 +60,7 @@ impl Raft {
         }))
     }
 
-    /// The leader no longer has what follows this log. A snapshot that ends before what is known to
+    /// The leader no longer has what follows this log (KIP-630 "Fetch", on snapshot ids). A snapshot that ends before what is known to
     /// be committed is no use, and would undo it.
     pub(super) fn begin_download(&mut self, now: Nanos, leader: NodeId, snapshot: SnapshotId) {
         let committed = self.high_watermark.unwrap_or(0);

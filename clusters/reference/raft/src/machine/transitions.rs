@@ -203,7 +203,8 @@ impl Raft {
         self.enter(self.quorum, State::Resigned(resignation));
     }
 
-    /// After resigning: the next epoch, without a leader as yet. Who does not vote any more leaves
+    /// After resigning: the next epoch, without a leader as yet, for the one it led is never led again (KIP-595
+    /// "Leader election and restarts"). Who does not vote any more leaves
     /// raising the epoch to those who do.
     pub(super) fn move_on(&mut self, now: Nanos) {
         if !self.may_stand() {

@@ -80,7 +80,8 @@ impl Raft {
     }
 
     /// A change may begin once the leader has committed a record of its own epoch, and the change
-    /// before is committed: two sets that overlap in no majority could not both be in force then.
+    /// before is committed: two sets that overlap in no majority could not both be in force then (KIP-853
+    /// "AddRaftVoter" and "RemoveRaftVoter", on handling; single-server changes, Ongaro's thesis, 4.1).
     fn check_may_change(&self) -> Result<(), Refusal> {
         leader_only(self.role())?;
         let State::Leader(leader) = &self.state else {
@@ -96,7 +97,8 @@ impl Raft {
         Ok(())
     }
 
-    /// Whether that observer had all that the leader had, no longer than a fetch time-out ago.
+    /// Whether that observer had all that the leader had, no longer than a fetch time-out ago (KIP-853
+    /// "AddRaftVoter": the new voter has caught up before it counts).
     fn is_caught_up(&self, now: Nanos, key: ReplicaKey) -> bool {
         let State::Leader(leader) = &self.state else {
             return false;
@@ -158,7 +160,8 @@ impl Raft {
         leader.followers = stay;
     }
 
-    /// Records are committed: so may changes be. A leader that was voted out gives up.
+    /// Records are committed: so may changes be. A leader that was voted out gives up (KIP-853
+    /// "RemoveRaftVoter": once the new set is committed, and not before).
     pub(super) fn settle_voter_changes(&mut self, now: Nanos, committed: Offset) {
         let State::Leader(leader) = &mut self.state else {
             return;

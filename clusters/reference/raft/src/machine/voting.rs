@@ -45,7 +45,8 @@ impl Raft {
     }
 
     /// A pre-vote binds nobody. Who hears from a leader sees no need for an election: a leader never
-    /// does, a follower not once it has fetched from it (KIP-996 "Pre-Vote"; seed, pre-vote).
+    /// does, a follower not once it has fetched from it (KIP-996 "Pre-Vote"; seed, pre-vote), for as long as
+    /// that leader is not overdue, nor has said that it resigned.
     fn would_vote_for(&self, now: Nanos, request: &VoteRequest) -> bool {
         let hears_a_leader = match &self.state {
             State::Leader(_) => true,
