@@ -16,7 +16,8 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One request a line: echo X | write FILE sync|no TEXT | read FILE | call ADDRESS | see | busy
+/// One request a line: echo X | write FILE sync|data|no TEXT | remove FILE | read FILE | call ADDRESS | hold ADDRESS |
+/// see | busy
 fn serve(stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
@@ -25,7 +26,9 @@ fn serve(stream: TcpStream) -> io::Result<()> {
         let words: Vec<&str> = line.splitn(4, ' ').collect();
         let answer = match words[..] {
             ["echo", text] => text.to_string(),
-            ["write", file, sync, text] => said(write(file, sync == "sync", text).map(|()| "ok".into())),
+            ["write", file, sync, text] => said(write(file, sync, text).map(|()| "ok".into())),
+            ["remove", file] => said(fs::remove_file(file).map(|()| "ok".into())),
+            ["hold", address] => said(hold(address).map(|()| "ok".into())),
             ["read", file] => said(fs::read_to_string(file)),
             ["call", address] => said(call(address)),
             ["see"] => see(),
@@ -53,14 +56,28 @@ fn call(address: &str) -> io::Result<String> {
     Ok(answer.trim_end().to_string())
 }
 
-fn write(file: &str, sync: bool, text: &str) -> io::Result<()> {
+/// A connection that is kept; its end is written down.
+fn hold(address: &str) -> io::Result<()> {
+    let mut stream = TcpStream::connect((address, PORT))?;
+    std::thread::spawn(move || {
+        let end = io::copy(&mut stream, &mut io::sink());
+        fs::write("heard", format!("{end:?}"))
+    });
+    Ok(())
+}
+
+/// Synced with its name, with its data alone, or not at all.
+fn write(file: &str, sync: &str, text: &str) -> io::Result<()> {
     let mut file = File::create(file)?;
     file.write_all(text.as_bytes())?;
-    if sync {
-        file.sync_all()?;
-        File::open(".")?.sync_all()?;
+    match sync {
+        "sync" => {
+            file.sync_all()?;
+            File::open(".")?.sync_all()
+        }
+        "data" => file.sync_all(),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// What a node sees of the world, as words without spaces: pid, host, open descriptors, what is in /tmp, processes.
@@ -103,7 +120,7 @@ fn busy() -> io::Result<()> {
     for round in 0.. {
         write(
             &format!("busy{}", round % 10),
-            round % 3 == 0,
+            if round % 3 == 0 { "sync" } else { "no" },
             &"x".repeat(20_000),
         )?;
     }

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 type Test = (&'static str, fn(bool));
 
 /// Mostly waiting: all at once.
-const CALM: [Test; 9] = [
+const CALM: [Test; 10] = [
     ("doctor_finds_what_is_there", doctor_finds_what_is_there),
     ("what_the_machine_lacks_is_said", what_the_machine_lacks_is_said),
     (
@@ -31,6 +31,10 @@ const CALM: [Test; 9] = [
     ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
     ("what_hangs_ends_the_run", what_hangs_ends_the_run),
     ("links_are_broken_and_heal", links_are_broken_and_heal),
+    (
+        "power_is_cut_in_bad_moments_and_by_policy",
+        power_is_cut_in_bad_moments_and_by_policy,
+    ),
     (
         "a_connection_is_seen_on_its_own_link_only",
         a_connection_is_seen_on_its_own_link_only,
@@ -452,6 +456,11 @@ fn a_folder_outside_tmp_will_do(as_user: bool) {
 fn a_connection_is_seen_on_its_own_link_only(as_user: bool) {
     let run = Run::new(as_user);
     assert_eq!(run.front("pairs").end(), (Some(0), "Ok(Exited(0))\n".into()));
+}
+
+fn power_is_cut_in_bad_moments_and_by_policy(as_user: bool) {
+    let run = Run::new(as_user);
+    assert_eq!(run.front("power").end(), (Some(0), "Ok(Exited(0))\n".into()));
 }
 
 fn links_are_broken_and_heal(as_user: bool) {

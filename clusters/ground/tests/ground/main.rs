@@ -16,6 +16,8 @@ mod links;
 #[cfg(target_os = "linux")]
 mod pairs;
 #[cfg(target_os = "linux")]
+mod power;
+#[cfg(target_os = "linux")]
 mod scenarios;
 
 #[cfg(target_os = "linux")]

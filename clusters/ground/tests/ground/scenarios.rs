@@ -12,7 +12,7 @@ use ground::{Event, Ground, NodeSpec, Policy, Port, Program, Signal};
 use crate::client::{Client, await_answer};
 
 const BRIEF: Duration = Duration::from_millis(300);
-const LONG: Duration = Duration::from_secs(10);
+pub const LONG: Duration = Duration::from_secs(10);
 
 pub fn run(scenario: &str) -> ExitCode {
     ground::sys::set_name("ackall-harness");
@@ -22,6 +22,7 @@ pub fn run(scenario: &str) -> ExitCode {
         "checks" => bench.checks(),
         "pairs" => bench.pairs(),
         "links" => bench.links(),
+        "power" => bench.power(),
         "hold" => bench.hold(),
         "polite" => bench.polite(),
         "hang-disk" => bench.hang("ackall-disk"),
@@ -35,9 +36,9 @@ pub fn run(scenario: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-struct Bench {
-    ground: Ground,
-    events: Receiver<Event>,
+pub struct Bench {
+    pub ground: Ground,
+    pub events: Receiver<Event>,
     run_dir: PathBuf,
 }
 
@@ -51,7 +52,7 @@ impl Bench {
         }
     }
 
-    fn home(&self, id: i32) -> PathBuf {
+    pub fn home(&self, id: i32) -> PathBuf {
         self.run_dir.join(format!("nodes/{id}"))
     }
 
@@ -67,7 +68,7 @@ impl Bench {
             .unwrap()
     }
 
-    fn program(&self, id: i32, argv: &[&str]) -> Program {
+    pub fn program(&self, id: i32, argv: &[&str]) -> Program {
         Program {
             argv: argv.iter().map(|arg| arg.to_string()).collect(),
             env: vec![("GREETING".into(), "hello".into())],
@@ -76,7 +77,7 @@ impl Bench {
         }
     }
 
-    fn start_app(&self, id: i32) -> u32 {
+    pub fn start_app(&self, id: i32) -> u32 {
         self.ground
             .start(id, self.program(id, &["{self}", "__app"]))
             .unwrap()
@@ -156,6 +157,15 @@ impl Bench {
             (id, address)
         });
         crate::pairs::check(&self.ground, &nodes);
+    }
+
+    fn power(&self) {
+        let addresses = self.three();
+        crate::power::Zone {
+            bench: self,
+            addresses,
+        }
+        .check();
     }
 
     fn links(&self) {
