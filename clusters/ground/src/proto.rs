@@ -25,7 +25,7 @@ pub const MAX_NODES: usize = (PORTS - FIRST_NODE) as usize;
 /// Keeper to wire. Links are directed pairs of ports, `(from, to)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToWire {
-    /// Take the TAP beside this message (one non-blocking descriptor; no virtio header) as the port's cable.
+    /// Take the TAP beside this message (one non-blocking descriptor, a virtio header before each frame) as the port's cable.
     /// The port's cuts and counters are as they were. Answered `Done`.
     Plug {
         /// The port.

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 use super::Wire;
+use super::offload::{DONE, HEADER};
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::packet::Channel;
 use crate::proto::{FromWire, LinkCounter, ToWire};
@@ -63,13 +64,20 @@ impl Bench {
         let mut frame = [0; 60];
         frame[..6].copy_from_slice(&[2, 0, 10, 9, 0, to]);
         frame[20] = mark;
-        self.nodes[usize::from(from)].send(&frame).unwrap();
+        self.put(from, &frame);
+    }
+
+    /// Has a port send a frame with which nothing is left to do.
+    pub fn put(&self, from: u8, frame: &[u8]) {
+        let buffer = [&DONE[..], frame].concat();
+        self.nodes[usize::from(from)].send(&buffer).unwrap();
     }
 
     pub fn mark(&self, at: u8) -> u8 {
-        let mut frame = [0; 100];
-        assert_eq!(self.nodes[usize::from(at)].recv(&mut frame).unwrap(), 60);
-        frame[20]
+        let mut buffer = [0; 100];
+        let length = self.nodes[usize::from(at)].recv(&mut buffer).unwrap();
+        assert_eq!(length, HEADER + 60);
+        buffer[HEADER + 20]
     }
 
     pub fn counters(&self, from: u8) -> Vec<LinkCounter> {
@@ -122,7 +130,7 @@ impl Bench {
         for few in frames.chunks(ROOM / 2) {
             let before = self.seen(from, to);
             for frame in few {
-                self.nodes[usize::from(from)].send(frame).unwrap();
+                self.put(from, frame);
             }
             for _ in 0..5000 {
                 if self.seen(from, to) >= before + few.len() as u64 {
@@ -143,7 +151,7 @@ impl Bench {
             let mut frame = vec![0; 70_000];
             let length = node.recv(&mut frame).ok()?;
             frame.truncate(length);
-            Some(frame)
+            Some(frame.split_off(HEADER))
         };
         let all = std::iter::from_fn(next).collect();
         node.set_nonblocking(false).unwrap();

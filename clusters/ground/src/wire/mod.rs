@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod bench;
+mod offload;
 mod packet_view;
 mod queue;
 mod random;
@@ -14,7 +15,7 @@ mod rule_tests;
 mod rules;
 mod switch;
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
@@ -23,12 +24,14 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use nix::sys::timer::Expiration;
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::sys::uio::writev;
 use nix::unistd::{read, write};
 
 use crate::link_rule::Effect;
 use crate::packet::Channel;
 use crate::proto::{FromWire, OBSERVER, PORTS, ToWire};
 use crate::sys;
+use offload::{DONE, HEADER};
 use switch::{Fate, Ruled, Switch, Ticket};
 
 /// What epoll calls the control socket; ports are called by their number.
@@ -37,7 +40,7 @@ const KEEPER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 /// Frames taken from one port before the others and the keeper have their turn.
 const FRAMES_A_TURN: usize = 64;
-/// Longer than any frame of a TAP.
+/// Longer than any frame of a TAP, with its header.
 const LONGEST_FRAME: usize = 70_000;
 
 /// The role `__wire`. Ends with the keeper.
@@ -269,8 +272,11 @@ impl Wire {
     }
 
     fn forward(&mut self, from: u8, length: usize) {
-        let frame = &self.frame[..length];
-        let mut left = self.switch.destinations(from, frame);
+        let buffer = &self.frame[..length];
+        if !offload::is_frame(buffer) {
+            return;
+        }
+        let mut left = self.switch.destinations(from, &buffer[HEADER..]);
         while left != 0 {
             // At most 63, since a bit is set.
             let to = left.trailing_zeros() as u8;
@@ -278,27 +284,16 @@ impl Wire {
             match self.switch.decide(from, to) {
                 Fate::Deliver => {}
                 Fate::Ruled => {
-                    match self.switch.rule(from, to, frame, sys::monotonic_ns()) {
-                        Ruled::Kept => {}
-                        Ruled::Now(ticket, changed) => {
-                            let frame = changed.as_deref().unwrap_or(frame);
-                            deliver(&mut self.switch, &self.taps, to, &ticket, frame);
-                        }
-                        Ruled::Reset([to_receiver, to_sender]) => {
-                            // Forged, and on no link: a port that does not take it goes on with its connection, which
-                            // the next draw may end.
-                            for (port, reset) in [(to, to_receiver), (from, to_sender)] {
-                                let _ = self.taps[usize::from(port)].as_ref().map(|tap| put(tap, &reset));
-                            }
-                        }
-                    }
+                    let (switch, taps) = (&mut self.switch, &self.taps);
+                    offload::packets(buffer, |packet| rule(switch, taps, (from, to), packet));
                     continue;
                 }
                 Fate::Drop | Fate::NoCable => continue,
             }
-            match self.taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
+            match self.taps[usize::from(to)].as_ref().map(|tap| put(tap, buffer)) {
                 Some(Ok(sent)) if sent == length => {
-                    self.switch.delivered(from, to, length, sys::monotonic_ns)
+                    self.switch
+                        .delivered(from, to, length - HEADER, sys::monotonic_ns)
                 }
                 _ => self.switch.refused(from, to),
             }
@@ -306,21 +301,50 @@ impl Wire {
     }
 }
 
-/// Delivers all copies of a frame that met rules.
-fn deliver(switch: &mut Switch, taps: &[Option<OwnedFd>], to: u8, ticket: &Ticket, frame: &[u8]) {
+/// Has a packet meet the rules of its link.
+fn rule(switch: &mut Switch, taps: &[Option<OwnedFd>], (from, to): (u8, u8), packet: &[u8]) {
+    match switch.rule(from, to, packet, sys::monotonic_ns()) {
+        Ruled::Kept => {}
+        Ruled::Now(ticket, changed) => {
+            deliver(switch, taps, to, &ticket, changed.as_deref().unwrap_or(packet));
+        }
+        Ruled::Reset([to_receiver, to_sender]) => {
+            // Forged, and on no link: a port that does not take it goes on with its connection, which the next draw
+            // may end.
+            for (port, reset) in [(to, to_receiver), (from, to_sender)] {
+                let _ = taps[usize::from(port)].as_ref().map(|tap| put_done(tap, &reset));
+            }
+        }
+    }
+}
+
+/// Delivers all copies of a packet that met rules.
+fn deliver(switch: &mut Switch, taps: &[Option<OwnedFd>], to: u8, ticket: &Ticket, packet: &[u8]) {
     for copy in 0..ticket.copies() {
-        match taps[usize::from(to)].as_ref().map(|tap| put(tap, frame)) {
-            Some(Ok(sent)) if sent == frame.len() => {
-                switch.ruled_delivered(ticket, sent, copy == 0, sys::monotonic_ns());
+        match taps[usize::from(to)].as_ref().map(|tap| put_done(tap, packet)) {
+            Some(Ok(sent)) if sent == HEADER + packet.len() => {
+                switch.ruled_delivered(ticket, packet.len(), copy == 0, sys::monotonic_ns());
             }
             _ => switch.ruled_refused(ticket),
         }
     }
 }
 
-fn put(tap: impl AsFd, frame: &[u8]) -> Result<usize, Errno> {
+/// Writes a frame behind its own header.
+fn put(tap: impl AsFd, buffer: &[u8]) -> Result<usize, Errno> {
     loop {
-        match write(&tap, frame) {
+        match write(&tap, buffer) {
+            Err(Errno::EINTR) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Writes a packet with which nothing is left to do.
+fn put_done(tap: impl AsFd, packet: &[u8]) -> Result<usize, Errno> {
+    let parts = [IoSlice::new(&DONE), IoSlice::new(packet)];
+    loop {
+        match writev(&tap, &parts) {
             Err(Errno::EINTR) => {}
             other => return other,
         }
@@ -392,7 +416,7 @@ mod tests {
         bench.send(0, 1, 1);
         bench.await_count(0, 1, |link| link.dropped == 1);
         assert!(
-            bench.nodes[1].send(&[0; 60]).is_err(),
+            bench.nodes[1].send(&[0; 70]).is_err(),
             "the cable's other end is closed"
         );
         assert!(matches!(

@@ -1,6 +1,6 @@
 //! What a frame holds, as far as rules ask: an IPv4 packet, a TCP segment; flipping its bits and resetting its
-//! connection. Frames come from kernels of ours with complete checksums, but nothing is taken for granted: what does
-//! not parse is no packet.
+//! connection; cutting it to packets. Frames come from kernels of ours, but nothing is taken for granted: what does not
+//! parse is no packet.
 
 /// Destination, source and type.
 pub const ETHERNET_HEADER: usize = 14;
@@ -10,7 +10,9 @@ const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
+const PUSH: u8 = 0x08;
 const ACK: u8 = 0x10;
+const WINDOW_REDUCED: u8 = 0x80;
 /// Of a frame that we make.
 const TIME_TO_LIVE: u8 = 64;
 
@@ -105,6 +107,42 @@ impl Segment {
         ]
     }
 
+    /// Cuts a long segment to packets of so many bytes of data, each with complete checksums. What is to be told once
+    /// is told first (a window was reduced) or last (push, end), as a device would.
+    pub fn split(self, frame: &[u8], size: usize, mut each: impl FnMut(&[u8])) {
+        let mut packet = Vec::with_capacity(self.data + size);
+        let sequence = u32::from_be_bytes([0, 1, 2, 3].map(|n| frame[self.tcp + 4 + n]));
+        let identity = u16::from_be_bytes([frame[18], frame[19]]);
+        if size == 0 {
+            return;
+        }
+        let parts = frame[self.data..self.end].chunks(size);
+        let last = parts.len().saturating_sub(1);
+        for (n, part) in parts.enumerate() {
+            packet.clear();
+            packet.extend_from_slice(&frame[..self.data]);
+            packet.extend_from_slice(part);
+            let end = packet.len();
+            // Each is shorter than the whole, whose length and sequence these are of.
+            packet[16..18].copy_from_slice(&((end - ETHERNET_HEADER) as u16).to_be_bytes());
+            packet[18..20].copy_from_slice(&identity.wrapping_add(n as u16).to_be_bytes());
+            packet[24..26].fill(0);
+            let sum = checksum(&[&packet[ETHERNET_HEADER..self.tcp]]);
+            packet[24..26].copy_from_slice(&sum.to_be_bytes());
+            let at = sequence.wrapping_add((n * size) as u32);
+            packet[self.tcp + 4..self.tcp + 8].copy_from_slice(&at.to_be_bytes());
+            let flags = &mut packet[self.tcp + 13];
+            if n < last {
+                *flags &= !(FIN | PUSH);
+            }
+            if n > 0 {
+                *flags &= !WINDOW_REDUCED;
+            }
+            Segment { end, ..self }.seal(&mut packet);
+            each(&packet);
+        }
+    }
+
     fn seal(self, frame: &mut [u8]) {
         let at = self.tcp + 16;
         frame[at..at + 2].fill(0);
@@ -116,6 +154,20 @@ impl Segment {
         let sum = checksum(&[&pseudo, &frame[self.tcp..self.end]]);
         frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
+}
+
+/// Completes a checksum over all from `start` on, which stands `offset` behind it and holds the sum of what is not
+/// there; whether there was room for one.
+pub fn complete(frame: &mut [u8], start: usize, offset: usize) -> bool {
+    let at = start + offset;
+    if at + 2 > frame.len() {
+        return false;
+    }
+    let sum = checksum(&[&frame[start..]]);
+    // As UDP has it, where zero is no checksum; to TCP both are the same.
+    let sum = if sum == 0 { u16::MAX } else { sum };
+    frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    true
 }
 
 /// A RST from one end to the other: hardware addresses (to, from), then addresses and ports (from, to).
@@ -145,21 +197,23 @@ fn flip(bytes: &mut [u8], draw: u64) {
     }
 }
 
-/// The Internet checksum of parts, each but the last of even length.
+/// The Internet checksum of parts, each but the last of even length. It is the same in either order of bytes, so four
+/// at a time are summed as they lie.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u64;
     for part in parts {
-        let pairs = part.chunks_exact(2);
-        let odd = pairs.remainder().first().map_or(0, |last| u64::from(*last) << 8);
-        sum += odd;
-        sum += pairs
-            .map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]])))
+        let fours = part.chunks_exact(4);
+        let mut rest = [0; 4];
+        rest[..fours.remainder().len()].copy_from_slice(fours.remainder());
+        sum += u64::from(u32::from_ne_bytes(rest));
+        sum += fours
+            .map(|four| u64::from(u32::from_ne_bytes([four[0], four[1], four[2], four[3]])))
             .sum::<u64>();
     }
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }
-    !(sum as u16)
+    u16::from_be_bytes((!(sum as u16)).to_ne_bytes())
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ fn a_seed_repeats_its_draws_whatever_else_is_on_the_link() {
 fn held(bench: &Bench, fault: u64, count: u32) -> (RuleCounts, Vec<Vec<u8>>) {
     let mut arrived = Vec::new();
     for frame in numbered(B, count) {
-        bench.nodes[usize::from(A)].send(&frame).unwrap();
+        bench.put(A, &frame);
         let sent = number(&frame) as usize + 1;
         loop {
             std::thread::sleep(Duration::from_millis(1));
@@ -219,7 +219,7 @@ fn delays_add_and_each_is_measured_by_itself() {
         bench.set_rule(fault, &WAY, rule(Effect::Delay { delay_ns, jitter_ns }));
     }
     let began = Instant::now();
-    bench.nodes[usize::from(A)].send(&numbered(B, 1)[0]).unwrap();
+    bench.put(A, &numbered(B, 1)[0]);
     bench.await_rule(1, |counts| counts.delivered == 1);
     assert!(began.elapsed() >= Duration::from_millis(50));
     let [one, two] = [1, 2].map(|fault| bench.rule_counts(fault).held.unwrap().min_ns);
@@ -235,9 +235,7 @@ fn what_waits_is_delivered_when_its_fault_heals() {
     };
     bench.set_rule(1, &WAY, rule(effect));
     let frames = numbered(B, ROOM as u32);
-    frames
-        .iter()
-        .for_each(|frame| _ = bench.nodes[usize::from(A)].send(frame).unwrap());
+    frames.iter().for_each(|frame| bench.put(A, frame));
     bench.await_rule(1, |counts| counts.struck == ROOM as u64);
     assert!(bench.arrived(B).is_empty());
     bench.clear_rule(1);
@@ -259,7 +257,7 @@ fn what_waits_is_dropped_by_a_cut_or_a_pulled_cable() {
     bench.set_rule(1, &WAY, rule(effect));
     let send = |bench: &Bench| {
         let before = bench.rule_counts(1).struck;
-        bench.nodes[usize::from(A)].send(&numbered(B, 1)[0]).unwrap();
+        bench.put(A, &numbered(B, 1)[0]);
         bench.await_rule(1, |counts| counts.struck == before + 1);
     };
     send(&bench);
@@ -289,7 +287,7 @@ fn what_does_not_fit_the_queue_is_unasked_loss() {
     big[..6].copy_from_slice(&[2, 0, 10, 9, 0, B]);
     let fit = MOST_BYTES / big.len();
     for _ in 0..fit + 3 {
-        bench.nodes[usize::from(A)].send(&big).unwrap();
+        bench.put(A, &big);
     }
     let counts = bench.await_rule(1, |counts| counts.offered == fit as u64 + 3);
     assert_eq!(counts.overflowed, 3);
@@ -392,7 +390,7 @@ fn a_rate_is_kept_and_a_full_queue_drops() {
     let began = Instant::now();
     // 8 ms each: the first is on its way, so many wait, the rest find no room.
     for _ in 0..8 {
-        bench.nodes[usize::from(A)].send(&frame).unwrap();
+        bench.put(A, &frame);
     }
     let counts = bench.await_rule(1, |counts| counts.delivered + counts.overflowed == 8);
     let took = began.elapsed();

@@ -147,10 +147,12 @@ impl Rules {
                 rule.counts.struck += u64::from(took);
             }
         }
-        match Segment::of(frame) {
-            _ if dropped => Verdict::Dropped,
-            Some(segment) if reset => Verdict::Reset(segment.resets(frame)),
-            _ => self.let_go(&draws, link, frame, now),
+        if dropped {
+            return Verdict::Dropped;
+        }
+        match reset.then(|| Segment::of(frame)).flatten() {
+            Some(segment) => Verdict::Reset(segment.resets(frame)),
+            None => self.let_go(&draws, link, frame, now),
         }
     }
 
