@@ -16,6 +16,7 @@
 //! - Bytes from others never end a node: a malformed request closes its connection.
 //! - A disk that refuses ends the node at once, with status 1: what it then holds is unknown.
 
+mod admin;
 mod api;
 mod broker;
 mod clock;

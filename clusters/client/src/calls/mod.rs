@@ -1,27 +1,41 @@
 //! The typed calls, one a file. Each is a method of [`crate::Connection`]: one request, one answer, no retry.
 
+mod administered;
 mod api_versions;
+mod configs;
+mod create_partitions;
 mod create_topic;
+mod delete_topic;
 mod describe_cluster;
 mod describe_quorum;
 mod describe_topic_partitions;
+mod elect_leader;
 mod fetch;
 mod fetch_snapshot;
 mod list_offsets;
 mod metadata;
 mod produce;
 mod raft_voters;
+mod reassignments;
+mod unregister_broker;
+mod update_feature;
 
+pub use administered::Administered;
+pub use configs::{ConfigResource, DescribedConfig, DescribedConfigs};
+pub use create_partitions::CreatePartitions;
 pub use create_topic::{CreateTopic, Created, Layout};
 pub use describe_cluster::{ClusterDescription, DescribedBroker};
 pub use describe_quorum::{QuorumDescription, QuorumNode, QuorumReplica};
 pub use describe_topic_partitions::{DescribedPartition, DescribedTopic};
+pub use elect_leader::Election;
 pub use fetch::{CurrentLeader, Diverging, Fetch, Fetched, SnapshotId};
 pub use fetch_snapshot::{FetchSnapshot, FetchedSnapshot};
 pub use list_offsets::{ListedOffset, OffsetQuestion};
 pub use metadata::{MetadataBroker, MetadataPartition, MetadataTopic, TopicMetadata};
 pub use produce::{Acks, Produce, Produced};
 pub use raft_voters::{AddVoter, RemoveVoter, VoterChanged};
+pub use reassignments::{Reassignment, Reassignments};
+pub use update_feature::FeatureChange;
 
 use crate::ids::TopicId;
 use kafka_protocol::messages::BrokerId;

@@ -10,15 +10,19 @@ use kafka_protocol::messages::metadata_response::{
     MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use kafka_protocol::messages::{
-    AddRaftVoterRequest, AddRaftVoterResponse, ApiKey, ApiVersionsRequest, BrokerId, CreateTopicsRequest,
-    CreateTopicsResponse, DescribeClusterRequest, DescribeClusterResponse, DescribeQuorumRequest,
-    DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, MetadataRequest,
-    MetadataResponse, RemoveRaftVoterRequest, RemoveRaftVoterResponse, TopicName,
+    AddRaftVoterRequest, AddRaftVoterResponse, AlterPartitionReassignmentsRequest, ApiKey,
+    ApiVersionsRequest, BrokerId, CreatePartitionsRequest, CreateTopicsRequest, CreateTopicsResponse,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeClusterResponse, DescribeConfigsRequest,
+    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse, ElectLeadersRequest, IncrementalAlterConfigsRequest,
+    ListPartitionReassignmentsRequest, MetadataRequest, MetadataResponse, RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse, TopicName, UnregisterBrokerRequest, UpdateFeaturesRequest,
 };
 use kafka_protocol::protocol::{Request, StrBytes};
 
 use super::Broker;
 use super::image::{PartitionState, Topic};
+use crate::admin::Administrative;
 use crate::api;
 use crate::net::frame::FrameError;
 use crate::net::server::{Incoming, Reply};
@@ -72,12 +76,44 @@ impl Broker {
                     |error: ResponseError| RemoveRaftVoterResponse::default().with_error_code(error.code());
                 self.forward_change_of_voters(request, reply, failed);
             }
+            ApiKey::DescribeConfigs => {
+                let (request, reply) = incoming.decode::<DescribeConfigsRequest>()?;
+                reply.send(&self.describe_configs(&request));
+            }
+            ApiKey::DeleteTopics => self.pass_on::<DeleteTopicsRequest>(incoming)?,
+            ApiKey::CreatePartitions => self.pass_on::<CreatePartitionsRequest>(incoming)?,
+            ApiKey::IncrementalAlterConfigs => self.pass_on::<IncrementalAlterConfigsRequest>(incoming)?,
+            ApiKey::ElectLeaders => self.pass_on::<ElectLeadersRequest>(incoming)?,
+            ApiKey::AlterPartitionReassignments => {
+                self.pass_on::<AlterPartitionReassignmentsRequest>(incoming)?;
+            }
+            ApiKey::ListPartitionReassignments => {
+                self.pass_on::<ListPartitionReassignmentsRequest>(incoming)?;
+            }
+            ApiKey::UnregisterBroker => self.pass_on::<UnregisterBrokerRequest>(incoming)?,
+            ApiKey::UpdateFeatures => self.pass_on::<UpdateFeaturesRequest>(incoming)?,
             ApiKey::CreateTopics => {
                 let (request, reply) = incoming.decode::<CreateTopicsRequest>()?;
                 self.create_topics(request, reply);
             }
             // The catalogue lists nothing else; dropping the reply closes the connection.
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Only the active controller does what administrators ask for; a broker passes it on, as Kafka's do.
+    fn pass_on<R: Administrative>(&self, incoming: Incoming) -> Result<(), FrameError>
+    where
+        R::Response: Send + Sync,
+    {
+        let (request, reply) = incoming.decode::<R>()?;
+        match self.quorum.leader_address() {
+            Some(controller) => {
+                let late = request.all_failed(ResponseError::RequestTimedOut.code());
+                self.forward(controller, request, reply, late);
+            }
+            None => reply.send(&request.all_failed(ResponseError::NotController.code())),
         }
         Ok(())
     }

@@ -18,7 +18,8 @@ use crate::quorum::{Fatal, METADATA_FOLDER, Next, for_each_record};
 /// A log that was found in the data folder.
 #[derive(Debug)]
 pub struct FoundLog {
-    topic: String,
+    /// Its topic's name.
+    pub topic: String,
     log: Log,
 }
 
@@ -52,7 +53,8 @@ pub fn find_logs(config: &Config) -> Result<(BTreeMap<Key, FoundLog>, Checkpoint
     Ok((found, Checkpoint::new(path, marks)))
 }
 
-fn folders(log_dir: &Path) -> Vec<PathBuf> {
+/// The folders in the data folder, by name.
+pub fn folders(log_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(log_dir).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -87,8 +89,11 @@ fn open_log(folder: &Path, config: &Config) -> Result<Log, StorageError> {
     Ok(log)
 }
 
+/// Batches of metadata that are applied before other events have their turn: some milliseconds.
+const MAX_APPLIED: usize = 1024;
+
 impl Broker {
-    /// Applies what was committed since the last time.
+    /// Applies what was committed since the last time; of much, a part, so that heartbeats go out in between.
     pub fn apply_metadata(&mut self) -> Result<(), Fatal> {
         if let Some(standing) = self.quorum.take_standing_change()
             && let Some(leader) = standing.leader
@@ -97,7 +102,12 @@ impl Broker {
             self.report_now();
         }
         let mut changed = BTreeSet::new();
-        while let Some(next) = self.quorum.next_committed()? {
+        self.behind = true;
+        for _ in 0..MAX_APPLIED {
+            let Some(next) = self.quorum.next_committed()? else {
+                self.behind = false;
+                break;
+            };
             match next {
                 Next::Batch(batch) => self.image.apply(&batch, &mut changed).map_err(Fatal::Quorum)?,
                 Next::Snapshot(snapshot) => {
@@ -121,7 +131,11 @@ impl Broker {
             self.active = true;
             self.report_now();
             changed = self.image.partition_keys();
+            // Logs of partitions that went while this broker was away.
+            changed.extend(self.found.keys());
         }
+        // Folders first make room for topics of the same name.
+        self.depart(&changed)?;
         for key in changed {
             self.apply_partition(key)?;
         }
@@ -205,30 +219,6 @@ impl Broker {
     /// Makes the folder, and says in it which topic it belongs to, all of it durable.
     fn create_log(&mut self, key: Key, topic: &str) -> Result<Log, StorageError> {
         let folder = self.config.log_dir.join(format!("{topic}-{}", key.1));
-        // A log of a topic that had the name before is not this topic's.
-        let older: Vec<Key> = self
-            .found
-            .iter()
-            .filter(|(other, found)| other.1 == key.1 && found.topic == topic)
-            .map(|(other, _)| *other)
-            .collect();
-        for other in older {
-            self.found.remove(&other);
-            let aside = self
-                .config
-                .log_dir
-                .join(format!("{topic}-{}.{}-stray", key.1, other.0.simple()));
-            warning!(
-                "{} belongs to another topic of that name, and is moved to {}",
-                folder.display(),
-                aside.display()
-            );
-            fs::rename(&folder, &aside).map_err(|source| StorageError::Io {
-                tried: "move aside",
-                path: folder.clone(),
-                source,
-            })?;
-        }
         let log = open_log(&folder, &self.config)?;
         partition_metadata::write(&folder.join(partition_metadata::FILE_NAME), key.0)?;
         Ok(log)

@@ -33,6 +33,19 @@ impl Checkpoint {
         &self.written
     }
 
+    /// Removes the marks of partitions that are gone, at once.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn forget(&mut self, gone: &[(String, i32)]) -> Result<(), StorageError> {
+        let before = self.written.len();
+        self.written.retain(|partition, _| !gone.contains(partition));
+        match self.written.len() == before {
+            true => Ok(()),
+            false => offsets::write(&self.path, &self.written),
+        }
+    }
+
     /// When it is due.
     pub fn next_deadline(&self) -> u64 {
         self.next

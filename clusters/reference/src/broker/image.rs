@@ -11,13 +11,13 @@ use super::partition::Key;
 use crate::config;
 use crate::quorum::Committed;
 
-/// The topic configuration that matters here.
-const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
+/// The configuration that matters here.
+pub const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 
 /// The number of topics among the resources that can be configured.
-const TOPIC_RESOURCE: i8 = 2;
-/// The number of brokers.
-const BROKER_RESOURCE: i8 = 4;
+pub const TOPIC_RESOURCE: i8 = 2;
+/// The number of brokers; the empty name is all of them.
+pub const BROKER_RESOURCE: i8 = 4;
 
 /// Where clients reach a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,10 +93,8 @@ pub struct Image {
     topics: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
     features: BTreeMap<String, i16>,
-    /// `min.insync.replicas` of topics that set their own.
-    topic_min_isr: BTreeMap<String, i32>,
-    /// `min.insync.replicas` of the cluster, where it is set.
-    cluster_min_isr: Option<i32>,
+    /// (resource type, resource) to its keys.
+    configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
 }
 
 impl Image {
@@ -138,8 +136,9 @@ impl Image {
             Record::Topic(record) => self.add_topic(record),
             Record::RemoveTopic(id) => {
                 if let Some(topic) = self.topics.remove(&id) {
+                    changed.extend(topic.partitions.keys().map(|index| (id, *index)));
                     self.names.remove(&topic.name);
-                    self.topic_min_isr.remove(&topic.name);
+                    self.configs.remove(&(TOPIC_RESOURCE, topic.name));
                 }
             }
             Record::Partition(record) => {
@@ -152,7 +151,7 @@ impl Image {
                 changed.insert((record.topic_id, record.partition_id));
                 self.change_partition(record);
             }
-            Record::Config(record) => self.configure(&record, changed),
+            Record::Config(record) => self.configure(record, changed),
             Record::FeatureLevel(record) => {
                 self.features.insert(record.name, record.level);
             }
@@ -233,22 +232,17 @@ impl Image {
         }
     }
 
-    fn configure(&mut self, record: &records::Config, changed: &mut BTreeSet<Key>) {
-        if record.name != MIN_INSYNC_REPLICAS {
-            return;
+    fn configure(&mut self, record: records::Config, changed: &mut BTreeSet<Key>) {
+        let is_min_isr = record.name == MIN_INSYNC_REPLICAS;
+        let resource = (record.resource_type, record.resource_name);
+        let keys = self.configs.entry(resource).or_default();
+        match record.value {
+            Some(value) => keys.insert(record.name, value),
+            None => keys.remove(&record.name),
+        };
+        if is_min_isr {
+            changed.extend(self.partition_keys());
         }
-        let value = record.value.as_ref().and_then(|value| value.parse().ok());
-        match (record.resource_type, record.resource_name.as_str()) {
-            (TOPIC_RESOURCE, topic) => {
-                self.topic_min_isr.remove(topic);
-                if let Some(value) = value {
-                    self.topic_min_isr.insert(topic.to_owned(), value);
-                }
-            }
-            (BROKER_RESOURCE, "") => self.cluster_min_isr = value,
-            _ => return,
-        }
-        changed.extend(self.partition_keys());
     }
 
     fn clear_elr(&mut self, name: &str, changed: &mut BTreeSet<Key>) {
@@ -296,6 +290,12 @@ impl Image {
         self.topics.get(self.names.get(name)?)
     }
 
+    /// A configuration as the resource itself has it.
+    pub fn config(&self, resource_type: i8, resource: &str, key: &str) -> Option<&str> {
+        let keys = self.configs.get(&(resource_type, resource.to_owned()))?;
+        keys.get(key).map(String::as_str)
+    }
+
     /// All topics, by name.
     pub fn topics(&self) -> impl Iterator<Item = &Topic> {
         self.names.values().filter_map(|id| self.topics.get(id))
@@ -324,7 +324,11 @@ impl Image {
     /// `min.insync.replicas` of a topic, where it or the cluster sets one.
     pub fn min_insync_replicas(&self, topic: Uuid) -> Option<i32> {
         let name = &self.topics.get(&topic)?.name;
-        self.topic_min_isr.get(name).copied().or(self.cluster_min_isr)
+        let of = |resource_type, resource| {
+            let value = self.config(resource_type, resource, MIN_INSYNC_REPLICAS)?;
+            value.parse().ok()
+        };
+        of(TOPIC_RESOURCE, name).or_else(|| of(BROKER_RESOURCE, ""))
     }
 
     /// The brokers as replication sees them.

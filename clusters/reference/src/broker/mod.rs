@@ -7,6 +7,8 @@
 mod answers;
 mod apply;
 mod checkpoint;
+mod configs;
+mod departure;
 mod fetch;
 mod image;
 mod isr;
@@ -95,6 +97,8 @@ struct Broker {
     image: Image,
     /// Whether metadata is applied to partitions yet.
     active: bool,
+    /// Whether more metadata is committed than was applied.
+    behind: bool,
     partitions: BTreeMap<Key, Partition>,
     /// Logs that were found in the folder and belong to partitions not heard of yet.
     found: BTreeMap<Key, apply::FoundLog>,
@@ -168,6 +172,7 @@ impl Broker {
         };
         let previous_epoch =
             lifecycle::take_marker(&config.log_dir).map_err(|error| disk_failure(&error.into()))?;
+        departure::finish_removals(&config).map_err(|error| disk_failure(&error.into()))?;
         let (found, checkpoint) = apply::find_logs(&config).map_err(|error| disk_failure(&error.into()))?;
         let quorum = Quorum::start(&config, identity, peers.clone(), answers, clock)?;
         Ok(Self {
@@ -180,6 +185,7 @@ impl Broker {
             registration: Registration::new(previous_epoch),
             image: Image::default(),
             active: false,
+            behind: false,
             partitions: BTreeMap::new(),
             found,
             produces: Produces::default(),
@@ -208,6 +214,7 @@ impl Broker {
                 Some(event) = inbox.recv() => self.handle(event)?,
                 Some(answer) = quorum_inbox.recv() => self.quorum.take(answer)?,
                 () = tokio::time::sleep_until(wake) => {}
+                () = tokio::task::yield_now(), if self.behind => {}
                 _ = stop.wait_for(|stop| *stop), if !self.registration.is_stopping() => self.begin_shutdown(),
             }
             for _ in 0..MAX_BURST {

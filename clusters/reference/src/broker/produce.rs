@@ -103,6 +103,18 @@ impl Produces {
         }
     }
 
+    /// Whoever waits here gets this error: the partition is gone.
+    pub fn fail(&mut self, waiting: &[Waiting], error: ResponseError) {
+        let outcome = Outcome {
+            error: error.code(),
+            base_offset: NO_OFFSET,
+            log_start: NO_OFFSET,
+        };
+        for waiting in waiting {
+            self.settle(waiting.request, waiting.slot, outcome);
+        }
+    }
+
     /// Answers those whose time is up: what has no outcome yet timed out.
     pub fn expire(&mut self, now: u64) {
         let late: Vec<u64> = self

@@ -6,6 +6,7 @@
 //! leadership every answer that waits becomes NOT_CONTROLLER, and the state is built anew from what is
 //! committed.
 
+mod admin;
 mod answers;
 mod registering;
 mod requests;
@@ -205,6 +206,14 @@ impl Node {
             ApiKey::BrokerHeartbeat => self.heartbeat(incoming),
             ApiKey::AlterPartition => self.alter_partition(incoming),
             ApiKey::CreateTopics => self.create_topics(incoming),
+            ApiKey::DeleteTopics
+            | ApiKey::CreatePartitions
+            | ApiKey::IncrementalAlterConfigs
+            | ApiKey::ElectLeaders
+            | ApiKey::AlterPartitionReassignments
+            | ApiKey::ListPartitionReassignments
+            | ApiKey::UnregisterBroker
+            | ApiKey::UpdateFeatures => self.administer(incoming),
             ApiKey::ControllerRegistration => self.register_controller(incoming),
             _ => self.answer(incoming).map(Ok),
         }
