@@ -2,7 +2,7 @@
 
 use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, Role, System};
-use ground::{ClockRule, ClockSeen, Event, Ground, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
+use ground::{ClockRule, ClockSeen, Event, Ground, Limit, LimitSeen, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
@@ -34,6 +34,8 @@ pub enum Capability {
     Resources(Resource),
     /// Its clocks can be set apart from the truth, and what its programs are shown can be measured.
     Clock,
+    /// It answers a client: the cluster does it by its own hands.
+    Client,
 }
 
 /// A resource of which a node can be given less.
@@ -479,6 +481,30 @@ impl Cluster {
     /// Where the node has no power.
     pub fn clock_seen(&self, id: i32) -> Result<ClockSeen, Error> {
         Ok(self.ground.clock_seen(id)?)
+    }
+
+    /// Puts a limit on all of a node's processes, and on those of its later programs; see [`Ground::set_limit`].
+    ///
+    /// # Errors
+    /// Where the machine has no means for it, or the ground refuses.
+    pub fn set_limit(&self, id: i32, fault: u64, limit: Limit) -> Result<LimitSeen, Error> {
+        Ok(self.ground.set_limit(id, fault, limit)?)
+    }
+
+    /// Lifts a fault's limit; no error where there is none.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn clear_limit(&self, id: i32, fault: u64) -> Result<(), Error> {
+        Ok(self.ground.clear_limit(id, fault)?)
+    }
+
+    /// What a fault's limit has met so far.
+    ///
+    /// # Errors
+    /// Where the fault has none.
+    pub fn limit_seen(&self, id: i32, fault: u64) -> Result<LimitSeen, Error> {
+        Ok(self.ground.limit_seen(id, fault)?)
     }
 
     /// What each directed link carried.

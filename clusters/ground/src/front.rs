@@ -13,7 +13,7 @@ use crate::api::{Ended, Error, Launch, LaunchError};
 use crate::keeper::{FromFront, ToFront};
 use crate::lacks;
 use crate::spawn::{self, Child, Role, SpawnError};
-use crate::{GRACE, owner, sys};
+use crate::{GRACE, cgroup, owner, sys};
 
 /// Starts the keeper, and with it the harness (this executable with `__harness` and the given arguments); waits for
 /// the end. The first SIGINT, SIGTERM or SIGHUP is told to the harness, which has [`GRACE`] to end by itself; the
@@ -32,8 +32,12 @@ pub fn launch(launch: Launch) -> Result<Ended, LaunchError> {
     };
     // Where the keeper is gone already, its end is seen below.
     let _ = keeper.channel.send(&order);
+    let tag = tag_of(&keeper);
     let said = follow(&keeper, &mut signals);
     let status = reap(&keeper);
+    if let Some(tag) = tag {
+        cgroup::sweep(tag);
+    }
     if let Some(Err(error)) = owner.map(|owner| owner::give_all(&run_dir, owner)) {
         // The run is over, and judged; only its folder is less handy.
         eprintln!("some files of the run stay root's: {error}");
@@ -63,6 +67,13 @@ fn start_keeper(launch: &Launch) -> Result<Child, SpawnError> {
         stdin: true,
         owner: launch.owner,
     })
+}
+
+/// What the run's cgroups are known by: the number of the keeper's PID namespace.
+fn tag_of(keeper: &Child) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let namespace = std::fs::metadata(format!("/proc/{}/ns/pid", keeper.pid)).ok()?;
+    Some(namespace.ino())
 }
 
 /// What the run's end was, as far as the keeper said.

@@ -9,6 +9,7 @@ use disk::Policy;
 use crate::api::*;
 use crate::clock_rule::{ClockRule, ClockSeen};
 use crate::connection::Connection;
+use crate::limit::{Limit, LimitSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::request::{Answer, Request};
 
@@ -196,6 +197,32 @@ impl Ground {
     pub fn clock_seen(&self, node: i32) -> Result<ClockSeen, Error> {
         match self.connection.ask(Request::ClockSeen { node })? {
             Answer::ClockSeen(seen) => Ok(seen),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Puts a limit on all processes of a node but its init, and on those of its later programs (a moment after their
+    /// start); what it has met already. Another fault's limits stay, and the least holds. An error of the machine where
+    /// it has no means for it.
+    pub fn set_limit(&self, node: i32, fault: u64, limit: Limit) -> Result<LimitSeen, Error> {
+        match self.connection.ask(Request::SetLimit { node, fault, limit })? {
+            Answer::LimitSeen(seen) => Ok(seen),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Lifts a fault's limit. No error where there is none.
+    pub fn clear_limit(&self, node: i32, fault: u64) -> Result<(), Error> {
+        match self.connection.ask(Request::ClearLimit { node, fault })? {
+            Answer::LimitCleared => Ok(()),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What a fault's limit has met so far. An error where there is none.
+    pub fn limit_seen(&self, node: i32, fault: u64) -> Result<LimitSeen, Error> {
+        match self.connection.ask(Request::LimitSeen { node, fault })? {
+            Answer::LimitSeen(seen) => Ok(seen),
             other => Err(other.unexpected()),
         }
     }

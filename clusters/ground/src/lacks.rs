@@ -16,6 +16,7 @@ pub enum Mechanism {
     Tap,
     Fuse,
     Nested,
+    Cgroup,
 }
 
 impl Mechanism {
@@ -29,6 +30,7 @@ impl Mechanism {
             Mechanism::Tap => "TAP device",
             Mechanism::Fuse => "FUSE",
             Mechanism::Nested => "nested namespaces",
+            Mechanism::Cgroup => "cgroup",
         }
     }
 
@@ -41,6 +43,7 @@ impl Mechanism {
             Mechanism::Tap => "making a TAP device with /dev/net/tun",
             Mechanism::Fuse => "mounting a file system with /dev/fuse",
             Mechanism::Nested => "making namespaces for a node, inside the run's",
+            Mechanism::Cgroup => "making a cgroup for a node's processes",
         }
     }
 }
@@ -126,7 +129,7 @@ impl Machine {
     /// What the settings of this machine add to the kernel's bare word.
     fn hint(&self, mechanism: Mechanism) -> String {
         let mut hints = Vec::new();
-        if !matches!(mechanism, Mechanism::Tap | Mechanism::Fuse) {
+        if !matches!(mechanism, Mechanism::Tap | Mechanism::Fuse | Mechanism::Cgroup) {
             if self.unprivileged_userns_clone.as_deref() == Some("0") && !self.root {
                 hints.push("kernel.unprivileged_userns_clone is 0".to_string());
             }
@@ -154,6 +157,10 @@ const ROOT_CONTAINER: &str = "docker run --privileged ...";
 
 fn remedy(mechanism: Mechanism, cause: Cause, machine: &Machine) -> String {
     let line = match (mechanism, cause) {
+        (Mechanism::Cgroup, Cause::Missing) => {
+            "sudo mkdir -p /sys/fs/cgroup/cpu && sudo mount -t cgroup -o cpu,memory none /sys/fs/cgroup/cpu"
+        }
+        (Mechanism::Cgroup, _) if !machine.root => "sudo ackall run ...",
         (Mechanism::Tap, Cause::Missing) => "sudo modprobe tun",
         (Mechanism::Fuse, Cause::Missing) => "sudo modprobe fuse",
         (_, _) if machine.seccomp && machine.root => ROOT_CONTAINER,

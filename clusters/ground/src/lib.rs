@@ -35,6 +35,8 @@ mod api;
 mod clock_rule;
 mod handle;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod limit;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod link_rule;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub mod proto;
@@ -53,6 +55,8 @@ mod linux {
     pub use crate::owner::{act_as_owner, give_all};
 }
 
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod connection;
 #[cfg(target_os = "linux")]
@@ -105,6 +109,7 @@ pub use clock_rule::{
 };
 pub use disk::{Policy, Profile, Remainder};
 pub use handle::Ground;
+pub use limit::{Limit, LimitSeen};
 pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};
 pub use linux::{act_as_owner, dispatch, free_bytes, give_all, is_root, launch};
 

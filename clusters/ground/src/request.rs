@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::*;
 use crate::clock_rule::{ClockRule, ClockSeen};
+use crate::limit::{Limit, LimitSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::proto::DiskStats;
 
@@ -79,6 +80,19 @@ pub enum Request {
     Namespaces {
         node: i32,
     },
+    SetLimit {
+        node: i32,
+        fault: u64,
+        limit: Limit,
+    },
+    ClearLimit {
+        node: i32,
+        fault: u64,
+    },
+    LimitSeen {
+        node: i32,
+        fault: u64,
+    },
     DiskStats {
         node: i32,
     },
@@ -110,6 +124,8 @@ pub enum Answer {
     ClockSet { at_ns: u64 },
     ClockSeen(ClockSeen),
     Namespaces(Namespaces),
+    LimitSeen(LimitSeen),
+    LimitCleared,
     DiskStats(DiskStats),
     Failed(Error),
 }

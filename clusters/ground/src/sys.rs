@@ -28,6 +28,41 @@ pub fn check(result: i64) -> Result<i64, Errno> {
     }
 }
 
+/// A limit that the kernel holds a process to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rlimit {
+    /// What holds.
+    pub soft: u64,
+    /// How far the process itself may raise it.
+    pub hard: u64,
+}
+
+/// How many descriptors a process may have.
+pub fn descriptors(pid: i32) -> io::Result<Rlimit> {
+    let mut now = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: with a null new limit prlimit only fills `now`, which is valid for it.
+    let result = unsafe { libc::prlimit64(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &mut now) };
+    said("prlimit", check(result.into()))?;
+    Ok(Rlimit {
+        soft: now.rlim_cur,
+        hard: now.rlim_max,
+    })
+}
+
+/// Sets how many descriptors a process may have.
+pub fn set_descriptors(pid: i32, limit: Rlimit) -> io::Result<()> {
+    let new = libc::rlimit64 {
+        rlim_cur: limit.soft,
+        rlim_max: limit.hard,
+    };
+    // SAFETY: `new` is a valid limit, and no old one is asked for.
+    let result = unsafe { libc::prlimit64(pid, libc::RLIMIT_NOFILE, &new, std::ptr::null_mut()) };
+    said("prlimit", check(result.into())).map(drop)
+}
+
 /// CLOCK_MONOTONIC in nanoseconds: the one clock of all processes of a run.
 pub fn monotonic_ns() -> u64 {
     let mut now = libc::timespec {

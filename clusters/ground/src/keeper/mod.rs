@@ -3,6 +3,7 @@
 
 mod children;
 mod clock;
+mod limits;
 mod links;
 mod node;
 mod power;
@@ -189,6 +190,13 @@ impl Keeper {
                 .clear_clock(node, fault)
                 .map(|at_ns| Answer::ClockSet { at_ns }),
             Request::ClockSeen { node } => self.clock_seen(node).map(Answer::ClockSeen),
+            Request::SetLimit { node, fault, limit } => {
+                self.set_limit(node, fault, limit).map(Answer::LimitSeen)
+            }
+            Request::ClearLimit { node, fault } => {
+                self.clear_limit(node, fault).map(|()| Answer::LimitCleared)
+            }
+            Request::LimitSeen { node, fault } => self.limit_seen(node, fault).map(Answer::LimitSeen),
             Request::Namespaces { node } => self.namespaces(node).map(Answer::Namespaces),
             Request::DiskStats { node } => self.disk_stats(node).map(Answer::DiskStats),
         }

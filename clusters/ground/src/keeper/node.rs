@@ -35,6 +35,8 @@ pub struct Node {
     pub clocks: super::clock::Clocks,
     /// Starts of its program, over all its lives.
     pub starts: u32,
+    /// Limits of its resources, in the order in which they were set.
+    pub limits: Vec<super::limits::Limited>,
 }
 
 /// A node that has power.
@@ -99,6 +101,7 @@ impl Keeper {
             life: None,
             clocks: super::clock::Clocks::default(),
             starts: 0,
+            limits: Vec::new(),
         });
         match self.ask::<FromDisk>(id, &channel, &open, DISK_START) {
             Ok(FromDisk::Done { .. }) => Ok(net::address(port)),
@@ -161,6 +164,13 @@ impl Keeper {
         match self.ask::<FromInit>(id, &channel, &order, START_PATIENCE) {
             Ok(FromInit::Started { exec_at_ns }) => {
                 self.nodes[at].starts = start;
+                self.apply_limits(at).map_err(|why| {
+                    refused(
+                        what.clone(),
+                        format!("its limits: {why}"),
+                        "see the harness's log",
+                    )
+                })?;
                 Ok(Started { start, exec_at_ns })
             }
             Ok(FromInit::Failed { why }) => Err(refused(
