@@ -123,7 +123,7 @@ impl Ground {
     /// What a fault's rule has met and done so far. An error where there is none.
     pub fn rule_counts(&self, fault: u64) -> Result<RuleCounts, Error> {
         match self.connection.ask(Request::RuleCounts { fault })? {
-            Answer::RuleCounts(counts) => Ok(counts),
+            Answer::RuleCounts(counts) => Ok(*counts),
             other => Err(other.unexpected()),
         }
     }

@@ -116,7 +116,7 @@ pub enum Answer {
     CutSet { at_ns: u64 },
     RuleSet { at_ns: u64 },
     RuleCleared { at_ns: u64 },
-    RuleCounts(RuleCounts),
+    RuleCounts(Box<RuleCounts>),
     FreeLinks(Vec<bool>),
     Counters(Vec<LinkCount>),
     Marked { at_ns: u64 },

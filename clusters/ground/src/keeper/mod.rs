@@ -178,7 +178,9 @@ impl Keeper {
                 .set_rule(fault, &pairs, rule)
                 .map(|at_ns| Answer::RuleSet { at_ns }),
             Request::ClearRule { fault } => self.clear_rule(fault).map(|at_ns| Answer::RuleCleared { at_ns }),
-            Request::RuleCounts { fault } => self.rule_counts(fault).map(Answer::RuleCounts),
+            Request::RuleCounts { fault } => self
+                .rule_counts(fault)
+                .map(|counts| Answer::RuleCounts(Box::new(counts))),
             Request::FreeLinks { pairs } => self.free_links(&pairs).map(Answer::FreeLinks),
             Request::Counters { from } => self.counters(from).map(Answer::Counters),
             Request::Mark { pairs } => self.mark(&pairs).map(|at_ns| Answer::Marked { at_ns }),
