@@ -416,15 +416,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// Cuts or heals directed links.
-    ///
-    /// # Errors
-    /// Where the ground refuses.
-    pub fn set_cut(&self, pairs: &[(Port, Port)], cut: bool) -> Result<(), Error> {
-        self.ground.set_cut(pairs, cut)?;
-        Ok(())
-    }
-
     /// Puts a fault's rule on directed links, at the instant that is returned, in nanoseconds of the monotonic clock;
     /// see [`Ground::set_rule`].
     ///
