@@ -206,15 +206,15 @@ fn bugs(json: bool) {
     }
 }
 
-/// clap's words, in three lines.
+/// clap's words, in three lines: what it says up to its first empty line, which may go on to name what is missing.
 fn misuse(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
-    let why = text
+    let lines: Vec<&str> = text
         .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let why = lines.join(" ").trim_start_matches("error: ").to_owned();
     Failure::usage("Cannot run `ackall node`.", why, "See `ackall node --help`.")
 }
 
@@ -253,6 +253,17 @@ mod tests {
         );
         assert_eq!(refused.lines().count(), 3, "{refused}");
         std::fs::remove_file(&folder).unwrap();
+    }
+
+    #[test]
+    fn misuse_names_what_is_missing_in_three_lines() {
+        let error = Command::try_parse_from(["node", "format"]).unwrap_err();
+        let told = misuse(&error).to_string();
+        assert!(
+            told.contains("--config <FILE>") && told.contains("--cluster-id <ID>"),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 3, "{told}");
     }
 
     #[test]

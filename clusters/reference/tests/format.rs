@@ -126,6 +126,9 @@ fn features_have_names_and_levels() {
     ] {
         assert!(format::features(&[bad.into()]).is_err(), "{bad}");
     }
+    // Which of two levels was meant nobody knows.
+    let level = |level: i16| format!("eligible.leader.replicas.version={level}");
+    assert!(format::features(&[level(1)]).is_ok() && format::features(&[level(1), level(0)]).is_err());
 }
 
 #[test]

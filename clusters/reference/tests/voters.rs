@@ -123,6 +123,9 @@ fn a_voter_is_added_and_the_leader_removed_while_the_quorum_runs() {
     assert!(early.error_message.is_some());
     cluster.start_node(103);
     until_caught_up(&cluster, 103);
+    // A broker follows too, and knows the quorum's protocol, but does not vote.
+    until_caught_up(&cluster, 0);
+    assert_eq!(add(&cluster, leader, 0), UNSUPPORTED_VERSION);
     // Only the leader can; a broker passes it on.
     let follower = [100, 101, 102].into_iter().find(|id| *id != leader).unwrap();
     assert_eq!(add(&cluster, follower, 103), NOT_LEADER_OR_FOLLOWER);

@@ -111,7 +111,10 @@ fn see() -> String {
     format!(
         "host={} open={open:?} tmp={} processes={processes} oom={}",
         host.trim(),
-        names("/tmp").len(),
+        names("/tmp")
+            .iter()
+            .filter(|name| *name != ".ackall-clock")
+            .count(),
         score.trim()
     )
 }

@@ -320,7 +320,10 @@ fn in_parallel(
             (from..=to).map(|seed| (seed, run(seed))).collect()
         } else {
             std::thread::scope(|scope| {
-                let share = |job: u64| (from + job..=to).step_by(usize::try_from(jobs).unwrap_or(1));
+                let share = |job: u64| {
+                    let first = from.checked_add(job).into_iter();
+                    first.flat_map(|first| (first..=to).step_by(usize::try_from(jobs).unwrap_or(1)))
+                };
                 let run = &run;
                 let threads: Vec<_> = (0..jobs)
                     .map(|job| {

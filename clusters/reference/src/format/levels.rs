@@ -1,6 +1,6 @@
 //! The levels of features that a cluster begins with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::failure::Failure;
 use crate::features::{self, Feature, KRAFT_VERSION};
@@ -20,7 +20,7 @@ const FEATURE_FORM: &str =
 /// The levels a cluster begins with: those asked for, and the usual ones of the others.
 ///
 /// # Errors
-/// When a feature is unknown, or a level is not supported.
+/// When a feature is unknown, or named twice, or a level is not supported.
 pub fn features(asked: &[String]) -> Result<Levels, Failure> {
     let mut levels = Levels {
         levels: features::SUPPORTED
@@ -29,8 +29,16 @@ pub fn features(asked: &[String]) -> Result<Levels, Failure> {
             .collect(),
         kraft_version: None,
     };
+    let mut named = BTreeSet::new();
     for text in asked {
         let (feature, level) = one(text)?;
+        if !named.insert(feature.name) {
+            return Err(Failure::usage(
+                format!("Cannot use --feature {text}."),
+                format!("A level of {} was asked for before.", feature.name),
+                "Name each feature once.",
+            ));
+        }
         if feature.name == KRAFT_VERSION.name {
             levels.kraft_version = Some(level);
         } else {

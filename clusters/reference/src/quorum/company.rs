@@ -8,7 +8,9 @@
 //! Where voters are fixed (`kraft.version` 0) only ids count, and two processes with one id would vote and
 //! acknowledge in each other's name. Each folder has an id of its own that every Fetch and Vote tells: while
 //! one of them is heard, the other is refused. Where voters change (`kraft.version` 1, KIP-853) the id of the
-//! folder is part of who a voter is, and the machine tells them apart.
+//! folder is part of who a voter is, and the machine tells them apart; but a second node that observes under
+//! an id would register as it too, and the two would write each other out of the metadata for ever. So its
+//! Fetch is refused all the same, while the other is heard; a voter's never is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,16 +61,26 @@ impl Company {
     }
 
     /// Whether a replica's id is in use by another folder: this node's own, or one that was heard within
-    /// `patience_ms`. Otherwise the replica is from now on the one that was heard.
-    pub fn is_twin(&mut self, own: &Own, id: NodeId, folder: Uuid, now_ms: u64, patience_ms: u64) -> bool {
-        if own.dynamic || folder.is_nil() {
+    /// `patience_ms`. Otherwise the replica, which is so if it `votes` in that folder, is from now on the one
+    /// that was heard.
+    pub fn is_twin(
+        &mut self,
+        own: &Own,
+        (id, folder): (NodeId, Uuid),
+        votes: bool,
+        now_ms: u64,
+        patience_ms: u64,
+    ) -> bool {
+        if folder.is_nil() {
             return false;
         }
         if id.0 == own.node_id {
             return folder != own.directory_id;
         }
         match self.folders.get(&id) {
-            Some((known, at)) if *known != folder && now_ms.saturating_sub(*at) < patience_ms => true,
+            Some((known, at)) if !votes && *known != folder && now_ms.saturating_sub(*at) < patience_ms => {
+                true
+            }
             _ => {
                 self.folders.insert(id, (folder, now_ms));
                 false
@@ -119,20 +131,22 @@ mod tests {
     fn of_two_folders_with_one_id_the_one_that_is_heard_stays() {
         let (mut company, own) = (Company::default(), own(false));
         let (first, second) = (Uuid::from_u128(201), Uuid::from_u128(202));
-        let mut twin = |folder, now| company.is_twin(&own, NodeId(2), folder, now, 100);
+        let mut twin = |folder, now| company.is_twin(&own, (NodeId(2), folder), false, now, 100);
         assert!(!twin(first, 0) && twin(second, 50) && !twin(first, 90) && twin(second, 189));
         // The first is not heard any more: its disk was replaced.
         assert!(!twin(second, 190) && twin(first, 200));
         assert!(!twin(Uuid::nil(), 200));
-        assert!(company.is_twin(&own, NodeId(1), first, 0, 100));
-        assert!(!company.is_twin(&own, NodeId(1), own.directory_id, 0, 100));
+        assert!(company.is_twin(&own, (NodeId(1), first), false, 0, 100));
+        assert!(!company.is_twin(&own, (NodeId(1), own.directory_id), false, 0, 100));
     }
 
     #[test]
-    fn where_voters_change_the_machine_tells_folders_apart() {
-        let mut company = Company::default();
-        for folder in [201, 202] {
-            assert!(!company.is_twin(&own(true), NodeId(2), Uuid::from_u128(folder), 0, 100));
-        }
+    fn where_voters_change_a_voter_is_heard_and_who_observes_under_its_id_is_not() {
+        let (mut company, own) = (Company::default(), own(true));
+        let (voter, observer) = (Uuid::from_u128(201), Uuid::from_u128(202));
+        let mut twin = |folder, now| company.is_twin(&own, (NodeId(2), folder), folder == voter, now, 100);
+        assert!(!twin(observer, 0) && !twin(voter, 10) && twin(observer, 20) && !twin(voter, 30));
+        // The voter's disk is gone, and another took its place.
+        assert!(!twin(observer, 130) && !twin(observer, 140));
     }
 }

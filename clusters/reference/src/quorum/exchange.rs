@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::ApiVersionsRequest;
+use kafka_protocol::messages::{ApiKey, ApiVersionsRequest};
 use kafka_protocol::protocol::StrBytes;
 use raft::{AddVoter, CallId, NodeId, ReplicaKey, Request};
 
@@ -71,14 +71,23 @@ impl Quorum {
     }
 }
 
-/// The versions of the quorum's protocol that a node supports, 0 alone where it does not say.
+/// The versions of the quorum's protocol that a node supports, 0 alone where it does not say, or serves no Vote: a
+/// broker knows the protocol too, but its vote would never come, and a majority that needs it could never be had.
 async fn supported_by(peers: &Peers, address: SocketAddr) -> Option<(i16, i16)> {
     let request = ApiVersionsRequest::default()
         .with_client_software_name(StrBytes::from_static_str("ackall"))
         .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")));
-    let answer = peers.call(address, API_VERSIONS_VERSION, &request).await.ok()?;
+    let answer = match peers.call(address, API_VERSIONS_VERSION, &request).await {
+        Ok(answer) => answer,
+        // A connection kept from before the node was restarted fails once, and the next one is fresh.
+        Err(_) => peers.call(address, API_VERSIONS_VERSION, &request).await.ok()?,
+    };
+    let votes = answer
+        .api_keys
+        .iter()
+        .any(|api| api.api_key == ApiKey::Vote as i16);
     let mut features = answer.supported_features.iter();
-    let found = features.find(|feature| feature.name.as_str() == KRAFT_VERSION.name);
+    let found = features.find(|feature| votes && feature.name.as_str() == KRAFT_VERSION.name);
     let levels = found.map(|feature| (feature.min_version, feature.max_version));
     (answer.error_code == 0).then_some(levels.unwrap_or((0, 0)))
 }

@@ -50,6 +50,8 @@ use wire::Own;
 
 /// The folder of the metadata log.
 pub const METADATA_FOLDER: &str = "__cluster_metadata-0";
+/// Committed metadata that is read at a time: a replay of many small batches takes few reads.
+const READ_AHEAD_BYTES: usize = 256 << 10;
 
 /// Who this node is.
 #[derive(Debug, Clone)]
@@ -146,6 +148,8 @@ pub struct Quorum {
     high_watermark: i64,
     /// What lies below was handed out by [`Quorum::next_committed`].
     handed_out: i64,
+    /// Committed batches that were read with one that was wanted.
+    read_ahead: VecDeque<Committed>,
     /// The state is to be replaced by the newest snapshot before anything else is handed out.
     replaces_state: bool,
     standing_changed: bool,
@@ -206,6 +210,7 @@ impl Quorum {
             ticket: None,
             high_watermark: 0,
             handed_out: opened.log.start_offset(),
+            read_ahead: VecDeque::new(),
             log: opened.log,
             standing_changed: true,
             broker_epoch: -1,
@@ -354,23 +359,35 @@ impl Quorum {
         if self.handed_out >= self.high_watermark {
             return Ok(None);
         }
+        if self.read_ahead.front().map(|batch| batch.base_offset) != Some(self.handed_out) {
+            self.read_ahead()?;
+        }
+        let batch = self.read_ahead.pop_front();
+        if let Some(batch) = &batch {
+            self.handed_out = batch.end_offset;
+        }
+        Ok(batch)
+    }
+
+    /// Reads what is committed next. What is committed is never cut, so it may wait until it is wanted.
+    fn read_ahead(&mut self) -> Result<(), Fatal> {
+        self.read_ahead.clear();
         let limit = ReadLimit {
-            max_bytes: 0,
+            max_bytes: READ_AHEAD_BYTES,
             at_least_one: true,
             upper_bound: self.high_watermark,
         };
         let bytes = self.log.read(self.handed_out, limit)?;
-        let Some((header, _)) = wire::fetch::whole_batches(&bytes).next() else {
-            return Ok(None);
-        };
-        self.handed_out = header.next_offset();
-        Ok(Some(Committed {
-            base_offset: header.base_offset,
-            end_offset: header.next_offset(),
-            is_control: header.attributes.is_control(),
-            timestamp: header.max_timestamp,
-            bytes,
-        }))
+        for (header, batch) in wire::fetch::whole_batches(&bytes) {
+            self.read_ahead.push_back(Committed {
+                base_offset: header.base_offset,
+                end_offset: header.next_offset(),
+                is_control: header.attributes.is_control(),
+                timestamp: header.max_timestamp,
+                bytes: bytes.slice_ref(batch),
+            });
+        }
+        Ok(())
     }
 
     /// Hands everything committed out again. Whoever asks for it forgets what it knows.

@@ -60,8 +60,11 @@ impl Quorum {
     fn vote(&mut self, incoming: Incoming) -> Served {
         let (request, reply) = incoming.decode::<VoteRequest>()?;
         let folder = wire::vote::folder_of(&request);
-        let read = wire::vote::read_request(&self.own, request)
-            .and_then(|ask| self.not_a_twin(Some(ask.candidate), folder).map(|()| ask));
+        let read = wire::vote::read_request(&self.own, request).and_then(|ask| {
+            // Where voters change, the candidate's folder is part of who it is, and its log decides (KIP-853).
+            let candidate = Some(ask.candidate).filter(|_| !self.own.dynamic);
+            self.not_a_twin(candidate, folder).map(|()| ask)
+        });
         Ok(match read {
             Ok(ask) => self.ask(raft::Request::Vote(ask), Asked::Vote(reply)),
             Err(error) => {
@@ -81,8 +84,10 @@ impl Quorum {
         let Some(replica) = replica else {
             return Ok(());
         };
+        let votes = self.own.dynamic && self.raft.voter_set().contains(replica);
         let (now, patience) = (self.clock.ms(), self.folder_patience_ms);
-        if !self.company.is_twin(&self.own, replica.id, folder, now, patience) {
+        let replica_in = (replica.id, folder);
+        if !self.company.is_twin(&self.own, replica_in, votes, now, patience) {
             return Ok(());
         }
         if self.company.met_twin() {
@@ -366,7 +371,7 @@ fn why_refused(refusal: Refusal) -> &'static str {
             "another change is not committed yet, the leader is new, or the voter has not caught up: try again"
         }
         Refusal::UnsupportedVersion => {
-            "the voters are fixed (kraft.version 0), or the new one does not support the quorum's kraft.version"
+            "the voters are fixed (kraft.version 0), or the new one is no controller with the quorum's kraft.version"
         }
         _ => "the request cannot be taken",
     }
