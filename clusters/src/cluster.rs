@@ -2,7 +2,10 @@
 
 use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, Role, System};
-use ground::{ClockRule, ClockSeen, Event, Ground, Limit, LimitSeen, LinkCount, LinkRule, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal};
+use ground::{
+    ClockRule, ClockSeen, Event, Ground, Limit, LimitSeen, LinkCount, LinkRule, NodeSpec, Policy, Port,
+    PowerCut, Program, RuleCounts, Signal,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
@@ -172,7 +175,9 @@ impl Cluster {
             // Ends with the ground. Nobody listening is no error: the history has what was seen.
             for event in events {
                 if let Event::ProgramEnded { node, start, .. } = event {
-                    ends.lock().unwrap_or_else(PoisonError::into_inner).insert(node, start);
+                    ends.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(node, start);
                 }
                 let _ = pump.send(event);
             }

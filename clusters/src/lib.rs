@@ -16,7 +16,8 @@ mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, ProgramTold, Resource, RoleKind};
 pub use ground::{
-    ClockRule, ClockSeen, Effect, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, OBSERVER_DEVICE, Policy, Port, PowerCut, ProcessClock, Profile, Remainder, RuleCounts, Signal, Strobe, WHOLE_PPM,
+    ClockRule, ClockSeen, Effect, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, OBSERVER_DEVICE,
+    Policy, Port, PowerCut, ProcessClock, Profile, Remainder, RuleCounts, Signal, Strobe, WHOLE_PPM,
 };
 pub use lost_records::Lost;
 pub use system::{Bugs, Fill, Format, Role, System};

@@ -283,7 +283,9 @@ mod tests {
         fs::create_dir_all(home.join("lost/7")).unwrap();
         fs::write(home.join("lost/7/a"), batch(3, 2, 10)).unwrap();
         let line = |fault: u64| {
-            format!(r#"{{"kind":"cut","fault":{fault},"bytes":71,"files":[{{"path":"t-0/0.log","saved":["7/a"]}}]}}"#)
+            format!(
+                r#"{{"kind":"cut","fault":{fault},"bytes":71,"files":[{{"path":"t-0/0.log","saved":["7/a"]}}]}}"#
+            )
         };
         let other = r#"{"kind":"written_back","amount":3}"#;
         fs::write(home.join(LEDGER), format!("{}\n{other}\n{}\n", line(6), line(7))).unwrap();

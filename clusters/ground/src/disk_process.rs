@@ -354,10 +354,7 @@ mod tests {
         assert!(bench.refused(settle(1)).contains("power is on"));
         bench.refused(ToDisk::Abort);
         bench.done(ToDisk::PowerOff);
-        assert_eq!(
-            bench.ask(settle(1)),
-            FromDisk::Loss(DiskLoss::default())
-        );
+        assert_eq!(bench.ask(settle(1)), FromDisk::Loss(DiskLoss::default()));
         assert_eq!(bench.ask(ToDisk::Stats), FromDisk::Stats(DiskStats::default()));
     }
 
@@ -370,11 +367,7 @@ mod tests {
             File::open(at.join("kept")).unwrap().sync_all().unwrap();
             std::fs::write(at.join("lost"), b"lost!").unwrap();
             bench.done(ToDisk::PowerOff);
-            assert!(
-                bench
-                    .refused(settle(4))
-                    .contains("still mounted")
-            );
+            assert!(bench.refused(settle(4)).contains("still mounted"));
         });
         let FromDisk::Loss(loss) = bench.ask(settle(4)) else {
             panic!()

@@ -190,9 +190,13 @@ fn a_topic_grows_and_its_configuration_changes_under_its_leader() {
         Some((config.value?, config.is_own))
     };
     set(Some("2"));
-    until("the new value", || (configured()? == ("2".into(), true)).then_some(()));
+    until("the new value", || {
+        (configured()? == ("2".into(), true)).then_some(())
+    });
     set(None);
-    until("the default", || (configured()? == ("1".into(), false)).then_some(()));
+    until("the default", || {
+        (configured()? == ("1".into(), false)).then_some(())
+    });
     set(Some("2"));
     cluster.kill(1);
     until("the leader alone", || (first(&cluster)?.isr == [0]).then_some(()));
@@ -203,7 +207,11 @@ fn a_topic_grows_and_its_configuration_changes_under_its_leader() {
         it.alter_configs(&resource, &configs).await
     });
     append(&cluster, "c");
-    assert_eq!(first(&cluster).unwrap().elr, Some(vec![]), "1 has not got all records");
+    assert_eq!(
+        first(&cluster).unwrap().elr,
+        Some(vec![]),
+        "1 has not got all records"
+    );
     let unknown = ask(&cluster, async |it| {
         it.describe_configs(&ConfigResource::Topic("none".into())).await
     });
@@ -272,7 +280,10 @@ fn a_partition_moves_and_a_move_is_cancelled() {
     cluster.kill(0);
     move_to(&cluster, Some(&[0, 1]), &[ErrorCode::NONE]);
     let under_way = until("the list", || ongoing(&cluster).filter(|list| !list.is_empty()));
-    assert_eq!((&under_way[0].adding[..], &under_way[0].removing[..]), (&[0][..], &[2][..]));
+    assert_eq!(
+        (&under_way[0].adding[..], &under_way[0].removing[..]),
+        (&[0][..], &[2][..])
+    );
     append(&cluster, "c");
     // NO_REASSIGNMENT_IN_PROGRESS
     move_to(&cluster, None, &[ErrorCode::NONE, ErrorCode(85)]);
@@ -317,8 +328,12 @@ fn a_broker_is_unregistered_and_comes_back_and_a_feature_goes_down_and_up() {
     // BROKER_ID_NOT_REGISTERED
     let removed = [ErrorCode::NONE, ErrorCode(102)];
     cluster.kill(2);
-    until_answered(&cluster, "the removal", &removed, async |it| it.unregister_broker(2).await);
-    until("two are registered", || (registered(&cluster)? == [0, 1]).then_some(()));
+    until_answered(&cluster, "the removal", &removed, async |it| {
+        it.unregister_broker(2).await
+    });
+    until("two are registered", || {
+        (registered(&cluster)? == [0, 1]).then_some(())
+    });
     append(&cluster, "c");
     cluster.start_node(2);
     until_isr(&cluster, &[0, 1, 2]);

@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 /// Where in the file a mistake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// Nowhere in particular.
-    File,
     /// In a step.
     Step(usize),
     /// In an act of a step.

@@ -264,7 +264,9 @@ async fn heal(stage: &Stage, kind: Kind, victims: &[i32], fault: u64) -> Result<
     match kind {
         Kind::LeaderKilled | Kind::MajorityLost => each_heal(&Crash, cluster, victims, fault).await,
         Kind::LeaderPaused => each_heal(&Pause, cluster, victims, fault).await,
-        Kind::LeaderIsolated | Kind::MajorityIsolated => each_heal(&CutNetwork, cluster, victims, fault).await,
+        Kind::LeaderIsolated | Kind::MajorityIsolated => {
+            each_heal(&CutNetwork, cluster, victims, fault).await
+        }
         Kind::AllPowerCut => each_heal(&PowerCut, cluster, &all_nodes(cluster), fault).await,
     }
 }

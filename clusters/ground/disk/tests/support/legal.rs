@@ -344,7 +344,7 @@ fn page_may_be(content: &[u8], base: &[u8], versions: &[&[u8]], page: usize) -> 
     let (from, to) = (page * PAGE, content.len().min((page + 1) * PAGE));
     let is = |a: usize, z: usize| {
         let same = |v: &&[u8]| (a..z).all(|i| v.get(i).copied().unwrap_or(0) == content[i]);
-        same(&base) || versions.iter().any(|v| same(v))
+        same(&base) || versions.iter().any(same)
     };
     if (page + 1) * PAGE <= base.len() {
         (from..to).step_by(SECTOR).all(|a| is(a, to.min(a + SECTOR)))
