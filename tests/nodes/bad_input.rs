@@ -83,6 +83,9 @@ fn a_torn_or_foreign_quorum_state_is_no_vote() {
             fs::write(&path, bad).unwrap();
             refuses_untouched(&night, 100, &["quorum-state"]);
         }
+        // Gone altogether, beside records, it is no new node's.
+        fs::remove_file(&path).unwrap();
+        refuses_untouched(&night, 100, &["quorum-state", "forgotten"]);
         // Restored, it goes on where it was.
         fs::write(&path, &sound).unwrap();
         night.start(100);

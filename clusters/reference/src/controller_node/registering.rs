@@ -87,11 +87,12 @@ impl Node {
         let registered = self.state.image().controllers().get(&self.config.node_id);
         let current = registered.is_some_and(|known| known.incarnation == self.registering.incarnation);
         // Before there is metadata, its version does not say that controllers may register.
+        let now = self.clock.ms();
         if current || self.state.image().features().is_empty() {
-            self.registering.not_before = None;
+            // The pause holds all the same: another node of this id would be answered record by record.
+            self.registering.not_before = self.registering.not_before.filter(|at| *at > now);
             return Ok(());
         }
-        let now = self.clock.ms();
         if self.registering.not_before.is_some_and(|at| at > now) {
             return Ok(());
         }

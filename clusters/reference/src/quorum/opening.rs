@@ -62,6 +62,17 @@ pub fn open(folder: &Path, config: &Config) -> Result<Opened, Failure> {
             "Free the disk, restore the folder, or format an empty one and let the node catch up with the others.",
         )
     };
+    if config.role == Role::Controller && has_forgotten_its_vote(folder) {
+        return Err(Failure::other(
+            what,
+            format!(
+                "There are records, but no {}: whom this voter gave its vote to is forgotten, and it could vote twice \
+                 in an epoch.",
+                quorum_state::FILE_NAME
+            ),
+            "Restore the file; or move the folder away, format an empty one, and let the node catch up with the others.",
+        ));
+    }
     let opened = open_files(folder, config).map_err(failed)?;
     if !config.has_dynamic_quorum() && !opened.summary.voters.is_empty() {
         return Err(Failure::usage(
@@ -71,6 +82,17 @@ pub fn open(folder: &Path, config: &Config) -> Result<Opened, Failure> {
         ));
     }
     Ok(opened)
+}
+
+/// A voter's state is on disk before any record is: a log with records beside no state has lost it.
+fn has_forgotten_its_vote(folder: &Path) -> bool {
+    let is_log_with_records = |entry: std::fs::DirEntry| {
+        let is_log = entry.path().extension().is_some_and(|extension| extension == "log");
+        is_log && entry.metadata().is_ok_and(|found| found.len() > 0)
+    };
+    let stateless = !folder.join(quorum_state::FILE_NAME).exists();
+    // A folder that cannot be read is refused a little later, with the reason.
+    stateless && std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(is_log_with_records))
 }
 
 fn open_files(folder: &Path, config: &Config) -> Result<Opened, StorageError> {
