@@ -87,7 +87,10 @@ pub fn open(folder: &Path, config: &Config) -> Result<Opened, Failure> {
 /// A voter's state is on disk before any record is: a log with records beside no state has lost it.
 fn has_forgotten_its_vote(folder: &Path) -> bool {
     let is_log_with_records = |entry: std::fs::DirEntry| {
-        let is_log = entry.path().extension().is_some_and(|extension| extension == "log");
+        let is_log = entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "log");
         is_log && entry.metadata().is_ok_and(|found| found.len() > 0)
     };
     let stateless = !folder.join(quorum_state::FILE_NAME).exists();
