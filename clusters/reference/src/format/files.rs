@@ -3,23 +3,14 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use bytes::BytesMut;
-use kafka_protocol::messages::voters_record::{Endpoint, KRaftVersionFeature, Voter};
-use kafka_protocol::messages::{BrokerId, VotersRecord};
-use kafka_protocol::protocol::{Encodable, StrBytes};
 use raft::VoterSet;
 use storage::meta_properties::{self, MetaProperties};
-use storage::{ControlRecord, ControlType, SnapshotHeader, SnapshotId, SnapshotWriter, StorageError};
-use uuid::Uuid;
+use storage::{SnapshotHeader, SnapshotId, SnapshotWriter, StorageError};
 
 use super::{Levels, bootstrap};
 use crate::clock::Clock;
 use crate::failure::Failure;
-use crate::features::KRAFT_VERSION;
-use crate::quorum::METADATA_FOLDER;
-
-/// The version of the bodies of the quorum's control records.
-const VERSION: i16 = 0;
+use crate::quorum::{METADATA_FOLDER, control};
 
 /// Refuses a folder whose metadata log lost its `meta.properties`: what is in it may be all that is left of
 /// a cluster.
@@ -73,56 +64,14 @@ pub(super) fn write(
 /// The snapshot that a log begins with: no metadata, only who votes.
 fn write_first_snapshot(folder: &Path, voters: &VoterSet) -> Result<(), StorageError> {
     let now_ms = Clock::start().wall_ms();
+    let quorum = control::header_records(voters)
+        .map_err(|why| refused("write the first voters into", folder)(std::io::Error::other(why)))?;
     let header = SnapshotHeader {
         last_contained_log_timestamp: now_ms,
-        quorum: vec![
-            ControlRecord {
-                control_type: ControlType::KRaftVersion,
-                value: kraft_version().into(),
-            },
-            ControlRecord {
-                control_type: ControlType::KRaftVoters,
-                value: voters_record(voters).into(),
-            },
-        ],
+        quorum,
     };
     SnapshotWriter::create(folder, SnapshotId::BOOTSTRAP, &header, now_ms)?.finish()?;
     Ok(())
-}
-
-/// `version i16, kraft version i16`, no tagged fields.
-fn kraft_version() -> Vec<u8> {
-    let [a, b] = VERSION.to_be_bytes();
-    let [c, d] = KRAFT_VERSION.most.to_be_bytes();
-    vec![a, b, c, d, 0]
-}
-
-fn voters_record(voters: &VoterSet) -> Vec<u8> {
-    let text = |text: &str| StrBytes::from_string(text.to_owned());
-    let endpoint = |endpoint: &raft::Endpoint| {
-        Endpoint::default()
-            .with_name(text(&endpoint.name))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
-    let voter = |voter: &raft::Voter| {
-        let (least, most) = voter.kraft_versions;
-        let directory = voter.key.directory.map_or(0, |directory| directory.0);
-        Voter::default()
-            .with_voter_id(BrokerId(voter.key.id.0))
-            .with_voter_directory_id(Uuid::from_u128(directory))
-            .with_endpoints(voter.endpoints.iter().map(endpoint).collect())
-            .with_k_raft_version_feature(
-                KRaftVersionFeature::default()
-                    .with_min_supported_version(least)
-                    .with_max_supported_version(most),
-            )
-    };
-    let record = VotersRecord::default().with_voters(voters.iter().map(voter).collect());
-    let mut bytes = BytesMut::new();
-    // Nothing in it is longer than a length can say: hosts and names come from a command line.
-    let _ = record.encode(&mut bytes, VERSION);
-    bytes.to_vec()
 }
 
 /// Makes the folder and whatever lies above it, and syncs each name that was made.

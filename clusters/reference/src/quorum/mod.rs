@@ -12,7 +12,7 @@
 mod acting;
 mod addresses;
 mod company;
-mod control;
+pub(crate) mod control;
 mod exchange;
 mod opening;
 mod scribe;
