@@ -1,9 +1,9 @@
 //! One bit of some packets is flipped: under their checksum, and the receiving kernel drops them; or past it, and the
 //! application reads them.
 
-use crate::links::{self, DRAWN_LIMIT, PEERS, PORT, WAY};
-use crate::{About, Doing, Fault, Field, Kind, Measured, Order, Param, Program};
-use clusters::{Capability, Effect, RuleCounts};
+use crate::links::{self, PEERS, PORT, WAY};
+use crate::{About, Doing, Fault, Field, Kind, Order, Param, Program};
+use clusters::{Capability, Effect};
 
 /// The fault.
 pub struct Corrupt;
@@ -43,28 +43,15 @@ impl Fault for Corrupt {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            let ppm = links::ppm(order.params.number("corrupt_percent"));
-            let effect = match order.params.text("checksum") {
-                "fits" => Effect::CorruptPastChecksum { ppm },
-                _ => Effect::Corrupt { ppm },
-            };
-            let rule = links::rule(order, effect);
-            let took = |counts: &RuleCounts| links::drawn(counts, ppm);
-            let (counts, seen_ms) = links::put_in(field, order, (&links, rule), DRAWN_LIMIT, took).await?;
-            Ok(Measured::from([
-                ("met_frames".into(), counts.offered as f64),
-                ("flipped_percent".into(), links::struck_percent(&counts)),
-                ("seen_ms".into(), seen_ms),
-            ]))
-        })
+        let ppm = links::ppm(order.params.number("corrupt_percent"));
+        let effect = match order.params.text("checksum") {
+            "fits" => Effect::CorruptPastChecksum { ppm },
+            _ => Effect::Corrupt { ppm },
+        };
+        Box::pin(links::inject_drawn(field, order, ppm, effect, "flipped_percent"))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            links::take_out(field, order, &links, links::HEALED.0).await
-        })
+        Box::pin(links::heal(field, order))
     }
 }

@@ -1,8 +1,8 @@
 //! Some frames arrive twice.
 
-use crate::links::{self, DRAWN_LIMIT, PEERS, PORT, WAY};
-use crate::{About, Doing, Fault, Field, Measured, Order, Program};
-use clusters::{Capability, Effect, RuleCounts};
+use crate::links::{self, PEERS, PORT, WAY};
+use crate::{About, Doing, Fault, Field, Order, Program};
+use clusters::{Capability, Effect};
 
 /// The fault.
 pub struct Duplicate;
@@ -34,25 +34,17 @@ impl Fault for Duplicate {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            let ppm = links::ppm(order.params.number("duplicate_percent"));
-            let effect = Effect::Duplicate { ppm };
-            let rule = links::rule(order, effect);
-            let took = |counts: &RuleCounts| links::drawn(counts, ppm);
-            let (counts, seen_ms) = links::put_in(field, order, (&links, rule), DRAWN_LIMIT, took).await?;
-            Ok(Measured::from([
-                ("met_frames".into(), counts.offered as f64),
-                ("doubled_percent".into(), links::struck_percent(&counts)),
-                ("seen_ms".into(), seen_ms),
-            ]))
-        })
+        let ppm = links::ppm(order.params.number("duplicate_percent"));
+        Box::pin(links::inject_drawn(
+            field,
+            order,
+            ppm,
+            Effect::Duplicate { ppm },
+            "doubled_percent",
+        ))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            links::take_out(field, order, &links, links::HEALED.0).await
-        })
+        Box::pin(links::heal(field, order))
     }
 }

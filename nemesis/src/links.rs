@@ -186,6 +186,31 @@ async fn seen(
     }
 }
 
+/// Puts in a fault that strikes frames by a draw, and nothing else; `quantity` is how many it struck.
+pub(crate) async fn inject_drawn(
+    field: Field<'_>,
+    order: &Order,
+    ppm: u32,
+    effect: Effect,
+    quantity: &str,
+) -> Result<Measured, NotTaken> {
+    let links = links(field.cluster, order);
+    let rule = rule(order, effect);
+    let took = |counts: &RuleCounts| drawn(counts, ppm);
+    let (counts, seen_ms) = put_in(field, order, (&links, rule), DRAWN_LIMIT, took).await?;
+    Ok(Measured::from([
+        ("met_frames".into(), counts.offered as f64),
+        (quantity.into(), struck_percent(&counts)),
+        ("seen_ms".into(), seen_ms),
+    ]))
+}
+
+/// Heals a fault of the links that [`links`] gives.
+pub(crate) async fn heal(field: Field<'_>, order: &Order) -> Result<Measured, NotTaken> {
+    let links = links(field.cluster, order);
+    take_out(field, order, &links, HEALED.0).await
+}
+
 /// What every fault of links measures of its heal.
 pub(crate) const HEALED: (&str, &str) = (
     "healed_ms",

@@ -1,8 +1,8 @@
 //! Some frames are lost, each by its own draw.
 
-use crate::links::{self, DRAWN_LIMIT, PEERS, PORT, WAY};
-use crate::{About, Doing, Fault, Field, Measured, Order, Program};
-use clusters::{Capability, Effect, RuleCounts};
+use crate::links::{self, PEERS, PORT, WAY};
+use crate::{About, Doing, Fault, Field, Order, Program};
+use clusters::{Capability, Effect};
 
 /// The fault.
 pub struct Loss;
@@ -34,25 +34,17 @@ impl Fault for Loss {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            let ppm = links::ppm(order.params.number("loss_percent"));
-            let effect = Effect::Loss { ppm };
-            let rule = links::rule(order, effect);
-            let took = |counts: &RuleCounts| links::drawn(counts, ppm);
-            let (counts, seen_ms) = links::put_in(field, order, (&links, rule), DRAWN_LIMIT, took).await?;
-            Ok(Measured::from([
-                ("met_frames".into(), counts.offered as f64),
-                ("lost_percent".into(), links::struck_percent(&counts)),
-                ("seen_ms".into(), seen_ms),
-            ]))
-        })
+        let ppm = links::ppm(order.params.number("loss_percent"));
+        Box::pin(links::inject_drawn(
+            field,
+            order,
+            ppm,
+            Effect::Loss { ppm },
+            "lost_percent",
+        ))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            links::take_out(field, order, &links, links::HEALED.0).await
-        })
+        Box::pin(links::heal(field, order))
     }
 }

@@ -60,9 +60,6 @@ impl Fault for Reset {
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let links = links::links(field.cluster, order);
-            links::take_out(field, order, &links, links::HEALED.0).await
-        })
+        Box::pin(links::heal(field, order))
     }
 }
