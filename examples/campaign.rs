@@ -8,6 +8,8 @@
 //! cargo run --release --example campaign -- quorum   --rounds 50      faults on the metadata quorum of a real cluster;
 //!                                                                     --kind NAME takes one of them, --json its figures,
 //!                                                                     --bug NAME has the nodes run with a known bug
+//! cargo run --release --example campaign -- compositions --rounds 500 random faults, several at once, put in and healed in
+//!                                                                     a row on one cluster; --seed N draws others
 //! ```
 //!
 //! A line a run, and a last line with the counts; exit status 1 where one answer was wrong, 70 where a fault on the
@@ -22,8 +24,14 @@ mod support;
 mod quorum;
 
 #[cfg(target_os = "linux")]
+#[path = "../nemesis/tests/compositions/mod.rs"]
+mod compositions;
+
+#[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    quorum::dispatch().unwrap_or_else(linux::main)
+    compositions::dispatch()
+        .or_else(quorum::dispatch)
+        .unwrap_or_else(linux::main)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -51,7 +59,7 @@ mod linux {
     const RUN_SECONDS: f64 = 20.0;
     /// From the exec of the first node to the first acknowledged record: the worst, and the median.
     const BOOT_SECONDS: (f64, f64) = (4.0, 2.0);
-    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
+    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 | compositions --rounds 500 [--seed N] | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
     /// The most rounds of one fault on the quorum: each topic that is created is a folder on a broker.
     const MOST_QUORUM_ROUNDS: usize = 500;
 
@@ -59,6 +67,9 @@ mod linux {
         let args: Vec<String> = std::env::args().skip(1).collect();
         if args.first().is_some_and(|name| name == "quorum") {
             return faults_on_the_quorum(&args[1..]);
+        }
+        if args.first().is_some_and(|name| name == "compositions") {
+            return compositions_of_faults(&args[1..]);
         }
         let result = Order::parse(&args).and_then(|order| {
             build()?;
@@ -74,6 +85,31 @@ mod linux {
     fn not_understood(why: &str) -> ExitCode {
         eprintln!("error: running a campaign\n  why: {why}\n  next: {USAGE}");
         ExitCode::from(64)
+    }
+
+    /// Random faults, several at once, in a row on one cluster. This executable is all of it.
+    fn compositions_of_faults(args: &[String]) -> ExitCode {
+        let number = |flag: &str, default: u64| match args.iter().position(|arg| arg == flag) {
+            None => Some(default),
+            Some(at) => args.get(at + 1)?.parse().ok(),
+        };
+        let (Some(rounds), Some(seed)) = (number("--rounds", 500), number("--seed", 1)) else {
+            return not_understood("--rounds and --seed are numbers");
+        };
+        let folder = std::env::temp_dir().join(format!("ackall-compositions-{}", std::process::id()));
+        if let Err(why) = fs::create_dir_all(&folder) {
+            return not_understood(&format!("making {}: {why}", folder.display()));
+        }
+        match crate::compositions::run(&folder, seed, rounds as usize, true) {
+            Ok(()) => {
+                let _ = fs::remove_dir_all(&folder);
+                ExitCode::SUCCESS
+            }
+            Err(why) => {
+                eprintln!("error: running a campaign\n  why: {why}\n  next: read the logs in {}; ackall doctor", folder.display());
+                ExitCode::from(70)
+            }
+        }
     }
 
     /// Faults on the quorum of a real cluster. This executable is all of it, so nothing is built first.

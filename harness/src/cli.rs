@@ -41,6 +41,11 @@ pub enum Command {
     Analyze(StoredArgs),
     /// Write a stored run's report again
     Report(StoredArgs),
+    /// The page on a fault, a scenario, an anomaly, a reason code, or on targets; without a name, which there are
+    Explain {
+        /// What to explain
+        name: Option<String>,
+    },
     /// Which faults this machine allows; why not, and what would help
     Doctor {
         /// One JSON array on standard output

@@ -32,6 +32,7 @@ mod commands;
 mod conductor;
 mod error;
 mod judge;
+mod needs;
 mod plan;
 mod scenario;
 mod streams;
@@ -93,6 +94,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         Some(Command::Scenarios { name }) => commands::scenarios::scenarios(name.as_deref()),
         Some(Command::Analyze(args)) => commands::stored::analyze(&args),
         Some(Command::Report(args)) => commands::stored::report(&args),
+        Some(Command::Explain { name }) => commands::explain::explain(name.as_deref()),
         Some(Command::Doctor { json }) => commands::doctor::doctor(json),
         Some(Command::Schema { of }) => commands::schema::schema(of),
         Some(Command::Bench {

@@ -1,11 +1,8 @@
 //! SIGKILL to a node's process: loud (its kernel says FIN or RST at once), and the page cache is kept.
 
-use crate::{About, Doing, Fault, Field, Measured, NotTaken, Order, Program, ready, worst};
-use clusters::{Capability, Cluster, Event, Signal};
-use std::time::{Duration, Instant};
-
-/// How long the end of the process may take to be seen.
-const LIMIT: Duration = Duration::from_secs(5);
+use crate::ended::{How, ended};
+use crate::{About, Doing, Fault, Field, Measured, Order, Program, ready, worst};
+use clusters::Capability;
 
 /// The fault.
 pub struct Crash;
@@ -36,7 +33,8 @@ impl Fault for Crash {
         Box::pin(async move {
             let mut measured = Vec::new();
             for node in &order.nodes {
-                measured.push(kill(field.cluster, *node).await?);
+                let dead_ms = ended(field.cluster, *node, How::Crash).await?;
+                measured.push(Measured::from([("dead_ms".into(), dead_ms)]));
             }
             Ok(worst(measured))
         })
@@ -44,33 +42,5 @@ impl Fault for Crash {
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         Box::pin(ready::started(field.cluster, &order.nodes))
-    }
-}
-
-async fn kill(cluster: &Cluster, node: i32) -> Result<Measured, NotTaken> {
-    let mut events = cluster.events();
-    let began = Instant::now();
-    cluster.signal(node, Signal::Kill)?;
-    let ended = async {
-        loop {
-            match events.recv().await {
-                Ok(Event::ProgramEnded {
-                    node: ended, signal, ..
-                }) if ended == node => return signal,
-                _ => continue,
-            }
-        }
-    };
-    match tokio::time::timeout(LIMIT, ended).await {
-        Ok(Some(9)) => Ok(Measured::from([(
-            "dead_ms".into(),
-            began.elapsed().as_secs_f64() * 1e3,
-        )])),
-        Ok(other) => Err(NotTaken::NotSeen(format!(
-            "node {node} ended by {other:?} instead of signal 9"
-        ))),
-        Err(_) => Err(NotTaken::NotSeen(format!(
-            "node {node} was not seen to end within {LIMIT:?}"
-        ))),
     }
 }

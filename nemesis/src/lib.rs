@@ -14,22 +14,45 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub mod bandwidth;
+pub mod clock_rate;
+pub mod clock_step;
+pub mod clock_strobe;
+mod clocks;
+pub mod composition;
 pub mod corrupt;
+pub mod cpu_limit;
 pub mod crash;
+pub mod crash_loop;
 pub mod cut_network;
 pub mod delay;
+pub mod descriptor_limit;
 pub mod duplicate;
+pub mod elect;
+mod ended;
 pub mod flap;
+pub mod grow_partitions;
+mod hands;
+mod limits;
 mod links;
 pub mod loss;
+pub mod machine_pause;
+pub mod memory_limit;
 pub mod mtu_black_hole;
 mod params;
 pub mod pause;
 pub mod power_cut;
 mod ready;
+pub mod reassign;
+pub mod recreate_topic;
 pub mod reorder;
 pub mod reset;
+pub mod restart;
+pub mod set_config;
+pub mod set_feature;
 pub mod shapes;
+pub mod slow_start;
+pub mod stop;
+pub mod unregister_broker;
 
 pub use params::{Default, Kind, Param, ParamError, Params, Value};
 
@@ -39,7 +62,15 @@ pub type Measured = BTreeMap<String, f64>;
 /// Every fault there is.
 pub const ALL: &[&dyn Fault] = &[
     &crash::Crash,
+    &stop::Stop,
+    &restart::Restart,
+    &crash_loop::CrashLoop,
+    &slow_start::SlowStart,
     &pause::Pause,
+    &cpu_limit::CpuLimit,
+    &memory_limit::MemoryLimit,
+    &descriptor_limit::DescriptorLimit,
+    &machine_pause::MachinePause,
     &power_cut::PowerCut,
     &cut_network::CutNetwork,
     &flap::Flap,
@@ -51,6 +82,17 @@ pub const ALL: &[&dyn Fault] = &[
     &bandwidth::Bandwidth,
     &reset::Reset,
     &mtu_black_hole::MtuBlackHole,
+    &elect::ElectPreferred,
+    &elect::ElectUnclean,
+    &reassign::Reassign,
+    &grow_partitions::GrowPartitions,
+    &recreate_topic::RecreateTopic,
+    &set_config::SetMinIsr,
+    &unregister_broker::UnregisterBroker,
+    &set_feature::SetFeature,
+    &clock_step::ClockStep,
+    &clock_rate::ClockRate,
+    &clock_strobe::ClockStrobe,
 ];
 
 /// The fault of that name.
@@ -93,6 +135,8 @@ pub struct About {
 pub enum Program {
     /// It goes on, or its end was not asked for.
     GoesOn,
+    /// It stands still, and healing has it go on.
+    StandsStill,
     /// It ends, and healing starts it again.
     Ends,
     /// It ends and is started again, once or often, while the fault is put in; it runs while it is in.

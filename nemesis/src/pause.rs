@@ -13,7 +13,7 @@ const ABOUT: About = About {
     text: "the process gets SIGSTOP: it stands still, and its connections stay open",
     needs: Capability::Process,
     params: &[],
-    heals: "the process gets SIGCONT",
+    heals: "the process gets SIGCONT; a pause ends with its process, so one that died is not waited for",
     measures: &[
         (
             "stopped_ms",
@@ -21,7 +21,7 @@ const ABOUT: About = About {
         ),
         ("going_on_ms", "from the signal until none was"),
     ],
-    program: Program::GoesOn,
+    program: Program::StandsStill,
 };
 
 impl Fault for Pause {
@@ -52,6 +52,10 @@ async fn signalled(
 ) -> Result<Measured, NotTaken> {
     let began = Instant::now();
     for node in nodes {
+        // With no process there is none that stands still.
+        if signal == Signal::Continue && !cluster.runs(*node) {
+            continue;
+        }
         cluster.signal(*node, signal)?;
     }
     Ok(Measured::from([(

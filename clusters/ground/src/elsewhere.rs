@@ -49,6 +49,11 @@ pub fn free_bytes(_: &std::path::Path) -> std::io::Result<u64> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
+/// As [`probe`].
+pub fn probe_faults() -> Vec<Probe> {
+    probe(std::path::Path::new("/"))
+}
+
 /// One line: this is not Linux.
 pub fn probe(_: &std::path::Path) -> Vec<Probe> {
     let Error { what, why, next, .. } = linux_only();

@@ -99,7 +99,7 @@ use elsewhere as linux;
 /// What this machine allows.
 #[cfg(not(target_os = "linux"))]
 pub mod doctor {
-    pub use crate::elsewhere::probe;
+    pub use crate::elsewhere::{probe, probe_faults};
 }
 
 pub use api::*;

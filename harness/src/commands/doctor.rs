@@ -1,9 +1,11 @@
-//! `ackall doctor`: what this machine allows, tried for real.
+//! `ackall doctor`: what this machine allows, tried for real. First what every run needs, then what single faults need.
 
 use crate::error::{Error, Status};
 use ground::Probe;
-use ground::doctor::probe;
+use ground::doctor::{probe, probe_faults};
 use serde_json::json;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Probes and prints; the status is 0 where the default run can go.
 pub fn doctor(json: bool) -> Result<Status, Error> {
@@ -14,16 +16,20 @@ pub fn doctor(json: bool) -> Result<Status, Error> {
             "run it in a folder that is there",
         )
     })?;
-    let probes = probe(&here);
+    let needed = probe(&here);
+    let mut others = probe_faults();
+    others.push(java());
+    others.push(kafka_jars());
     if json {
-        let rows: Vec<_> = probes.iter().map(row).collect();
+        let rows: Vec<_> = needed.iter().chain(&others).map(row).collect();
         say!("{}", serde_json::Value::Array(rows));
     } else {
-        for probe in &probes {
-            print_probe(probe);
-        }
+        say!("every run needs:");
+        needed.iter().for_each(print_probe);
+        say!("single faults and other systems need:");
+        others.iter().for_each(print_probe);
     }
-    Ok(if probes.iter().all(|probe| probe.available) {
+    Ok(if needed.iter().all(|probe| probe.available) {
         Status::Pass
     } else {
         Status::Unavailable
@@ -42,9 +48,52 @@ fn row(probe: &Probe) -> serde_json::Value {
 
 fn print_probe(probe: &Probe) {
     if probe.available {
-        say!("yes  {:<20} {}", probe.name, probe.how);
+        say!("  yes  {:<28} {}", probe.name, probe.how);
     } else {
-        say!("no   {:<20} {}", probe.name, probe.why_not);
-        say!("     {:<20} try: {}", "", probe.remedy);
+        say!("  no   {:<28} {}", probe.name, probe.why_not);
+        say!("       {:<28} try: {}", "", probe.remedy);
     }
+}
+
+fn told(name: &str, how: &str, why_not: Option<String>, remedy: &str) -> Probe {
+    Probe {
+        name: name.into(),
+        available: why_not.is_none(),
+        how: how.into(),
+        remedy: if why_not.is_none() { String::new() } else { remedy.into() },
+        why_not: why_not.unwrap_or_default(),
+    }
+}
+
+/// Java, which Apache Kafka runs on.
+fn java() -> Probe {
+    let run = Command::new("java").arg("-version").stdin(Stdio::null()).output();
+    let why_not = match run {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!("java -version ended with {}", output.status)),
+        Err(why) => Some(format!("java -version: {why}")),
+    };
+    told("Java", "java -version", why_not, "sudo apt-get install -y openjdk-17-jre-headless")
+}
+
+/// Kafka's jars where they are at hand; nothing is fetched for it.
+fn kafka_jars() -> Probe {
+    let home = clusters::kafka_jars::HOME;
+    let how = format!("*.jar in libs of {home}");
+    let why_not = match std::env::var_os(home) {
+        None => Some(format!("{home} is not set")),
+        Some(folder) if has_jars(&Path::new(&folder).join("libs")) => None,
+        Some(folder) => Some(format!("{} has no jars", Path::new(&folder).join("libs").display())),
+    };
+    told(
+        "Kafka jars",
+        &how,
+        why_not,
+        &format!("export {home}=FOLDER_OF_KAFKA_{}, or have mvn at hand: they are fetched when asked for", clusters::kafka_jars::VERSION),
+    )
+}
+
+fn has_jars(folder: &Path) -> bool {
+    let is_jar = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|extension| extension == "jar");
+    std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(is_jar))
 }

@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod bench;
 pub mod doctor;
+pub mod explain;
 pub mod run;
 pub mod scenarios;
 pub mod schema;

@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
         say_as_is!("{}", text_of(&first)?);
         return Ok(Status::Pass);
     }
+    crate::needs::check(&first)?;
     let mut status = Status::Pass;
     let mut statuses = Vec::new();
     for seed in &seeds {

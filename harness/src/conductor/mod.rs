@@ -2,7 +2,6 @@
 //! healing, final read, verdict.
 
 mod boot;
-mod composition;
 mod condition;
 mod faults;
 mod nodes;

@@ -26,6 +26,16 @@ use std::fmt;
 /// In conditions: the replicas of the partition under load that no act named.
 pub const OTHERS: &str = "others";
 
+/// How targets are written, for people.
+pub const GRAMMAR: &str = "\
+a name that an act gave (`as`), or a node's number;
+brokers, controllers, nodes, each with :one, :any, :minority, :majority or :all (one where nothing is said);
+one, any, minority, majority, all: of the brokers;
+leader, last (the one replica that no act named, else the only member of the ISR);
+replicas, follower, in-isr, out-of-isr, in-elr, out-of-elr, with a how-many as above;
+active-controller;
+those of partitions are of partition 0 of the topic under load, or as in leader:TOPIC-3 and in-isr:TOPIC-0:all";
+
 /// Who is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {

@@ -1,6 +1,7 @@
 //! What this machine allows, found out by use: each mechanism is tried, in namespaces that end with the try, so that
 //! nothing is left behind.
 
+mod faults;
 pub(crate) mod stage;
 
 use std::path::Path;
@@ -19,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What a run of some minutes may write: histories, logs, and the nodes' disks.
 const ROOM: u64 = 512 << 20;
 
+/// What a process that tries says; nothing where it ended without a word.
+type Said = std::io::Result<Option<Vec<Probe>>>;
+
 /// Tries everything that a run needs, on this machine and as this user, for runs whose folders are in `folder`.
 pub fn probe(folder: &Path) -> Vec<Probe> {
     let mut probes = tried();
@@ -26,8 +30,38 @@ pub fn probe(folder: &Path) -> Vec<Probe> {
     probes
 }
 
+/// Tries the mechanisms of faults that a default run can do without.
+pub fn probe_faults() -> Vec<Probe> {
+    match try_in_namespaces(&["__probe", stage::FAULTS]) {
+        Ok(Ok(Some(probes))) => probes,
+        Ok(Ok(None)) => faults::untried("the process that tries them ended without a word", "try again"),
+        Ok(Err(error)) => faults::untried(&error.to_string(), "try again"),
+        Err((error, _)) => faults::untried(
+            "not tried: it needs the namespaces",
+            &lacks::cannot_spawn(&error).next,
+        ),
+    }
+}
+
 /// The mechanisms that need namespaces: tried in a process that has them.
 fn tried() -> Vec<Probe> {
+    let said = match try_in_namespaces(&["__probe"]) {
+        Ok(said) => said,
+        Err((error, user)) => return refused(&error, user),
+    };
+    let how = "clone with every namespace at once";
+    let mut probes = vec![available(Mechanism::Namespaces, how)];
+    match said {
+        Ok(Some(rest)) => probes.extend(rest),
+        Ok(None) => probes.push(ended("it ended without a word")),
+        Err(error) => probes.push(ended(&error.to_string())),
+    }
+    probes
+}
+
+/// What a process in namespaces of its own says of its tries; or why there is none, and the flag of a user namespace
+/// where one was needed.
+fn try_in_namespaces(args: &[&'static str]) -> Result<Said, (SpawnError, libc::c_int)> {
     // Where it fails, what the caller left open stays open in a process that makes its tries and ends.
     let _ = sys::close_on_exec_all();
     let user = if nix::unistd::geteuid().is_root() {
@@ -37,7 +71,7 @@ fn tried() -> Vec<Probe> {
     };
     let namespaces = spawn::NAMESPACES | user;
     let role = Role {
-        args: &["__probe"],
+        args,
         namespaces,
         session: true,
         stdin: false,
@@ -45,20 +79,13 @@ fn tried() -> Vec<Probe> {
     };
     let child = match spawn(&role) {
         Ok(child) => child,
-        Err(error) => return refused(&error, user),
+        Err(error) => return Err((error, user)),
     };
     let said = child.channel.receive_within::<Vec<Probe>>(PATIENCE);
     // Not reaped yet, so the id is its own.
     let _ = kill(child.pid, Signal::SIGKILL);
     while waitpid(child.pid, None) == Err(nix::errno::Errno::EINTR) {}
-    let how = "clone with every namespace at once";
-    let mut probes = vec![available(Mechanism::Namespaces, how)];
-    match said {
-        Ok(Some(rest)) => probes.extend(rest),
-        Ok(None) => probes.push(ended("it ended without a word")),
-        Err(error) => probes.push(ended(&error.to_string())),
-    }
-    probes
+    Ok(said)
 }
 
 fn ended(why: &str) -> Probe {

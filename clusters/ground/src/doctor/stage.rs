@@ -20,8 +20,16 @@ const HANDSHAKE: Duration = Duration::from_secs(2);
 /// FUSE_INIT, the number of the first request, at byte 4 of it.
 const FUSE_INIT: [u8; 4] = 26u32.to_ne_bytes();
 
-/// The role `__probe`.
+/// The argument that asks for the mechanisms of faults.
+pub const FAULTS: &str = "faults";
+
+/// The role `__probe`, or `__probe faults`.
 pub fn main() -> ExitCode {
+    let all = if std::env::args().any(|arg| arg == FAULTS) {
+        super::faults::all
+    } else {
+        all
+    };
     let said = Channel::inherited().and_then(|parent| {
         sys::die_with_parent(&parent)?;
         parent.send(&all())

@@ -114,6 +114,10 @@ fn wait(way: &str, time: Duration) {
                 )
             };
         }
+        "tokio" => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(tokio::time::sleep(time));
+        }
         "pthread-wall" => pthread_wait(libc::CLOCK_REALTIME, later),
         "pthread-monotonic" => pthread_wait(libc::CLOCK_MONOTONIC, later),
         "timerfd-wall" => timer(libc::CLOCK_REALTIME, later),

@@ -19,6 +19,9 @@ const MONOTONIC: &[&str] = &[
 /// Those that wait for a time to pass.
 const RELATIVE: &[&str] = &["sleep"];
 
+/// Those that wait for a time to pass, and then again if the monotonic clock does not show it.
+const BOTH: &[&str] = &["tokio"];
+
 /// What a wait of 200 ms may be late by on a busy machine. One on the wrong clock would take hours, or no time.
 const LATE: Duration = Duration::from_millis(400);
 
@@ -27,11 +30,13 @@ pub fn check(bench: &Bench) {
     bench.start(1, &["{self}", "__app"]);
     // Each way on a connection of its own, all at once.
     let all = |wall_ms: u64, monotonic_ms: u64, relative_ms: u64| {
+        let both_ms = monotonic_ms.max(relative_ms);
         std::thread::scope(|scope| {
             for (ways, ms) in [
                 (WALL, wall_ms),
                 (MONOTONIC, monotonic_ms),
                 (RELATIVE, relative_ms),
+                (BOTH, both_ms),
             ] {
                 for way in ways {
                     scope.spawn(move || takes(&mut Client::of(address), way, ms));

@@ -1,0 +1,262 @@
+//! `ackall explain`: the page on a fault, a scenario, an anomaly or reason code, or on targets; and `docs/faults.md`,
+//! made of the same.
+
+use crate::error::{Error, Status, nearest};
+use crate::needs::mechanisms;
+use crate::scenario::{BUILT_IN, Scenario};
+use crate::target::GRAMMAR;
+use nemesis::{About, Default, Kind, Param, Program};
+use std::fmt::Write;
+
+/// The page on anomalies and reason codes.
+const ANOMALIES: &str = include_str!("../../../docs/anomalies.md");
+/// The page on targets.
+const TARGETS: &str = "targets";
+
+/// Prints the page of that name; without one, the names.
+pub fn explain(name: Option<&str>) -> Result<Status, Error> {
+    match name {
+        None => say_as_is!("{}", names()),
+        Some(name) => say_as_is!("{}", page(name)?),
+    }
+    Ok(Status::Pass)
+}
+
+fn abouts() -> impl Iterator<Item = &'static About> {
+    nemesis::ALL.iter().map(|fault| fault.about())
+}
+
+fn names() -> String {
+    let mut text = String::from("faults\n");
+    for about in abouts() {
+        // A String takes whatever is written to it.
+        let _ = writeln!(text, "  {:<22}{}", about.name, about.text);
+    }
+    text.push_str("\nscenarios\n");
+    for (name, _) in BUILT_IN {
+        let summary = Scenario::find(name).map(|scenario| scenario.summary).unwrap_or_default();
+        let _ = writeln!(text, "  {name:<22}{summary}");
+    }
+    let _ = writeln!(text, "\nanomalies\n  {}", anomalies().map(|(name, _)| name).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(text, "\nreason codes\n  {}", codes().map(|(code, _)| code).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(text, "\nhow a scenario names nodes\n  {TARGETS}");
+    text
+}
+
+fn page(name: &str) -> Result<String, Error> {
+    if name == TARGETS {
+        return Ok(format!("{GRAMMAR}\n"));
+    }
+    if let Some(about) = abouts().find(|about| about.name == name) {
+        return Ok(section(about));
+    }
+    if BUILT_IN.iter().any(|(known, _)| *known == name) {
+        return scenario(name);
+    }
+    if let Some((_, text)) = anomalies().find(|(known, _)| *known == name) {
+        return Ok(format!("{name}\n\n{text}\n"));
+    }
+    if let Some((_, text)) = codes().find(|(known, _)| *known == name) {
+        return Ok(format!("{name}\n\nThe run is unknown: {text}.\n"));
+    }
+    let known = abouts().map(|about| about.name);
+    let known = known.chain(BUILT_IN.iter().map(|(name, _)| *name));
+    let known = known.chain(anomalies().map(|(name, _)| name)).chain(codes().map(|(code, _)| code));
+    let near = nearest(name, known.chain([TARGETS])).join(", ");
+    Err(Error::usage(
+        format!("explaining {name:?}"),
+        format!("there is no page of that name; the nearest are {near}"),
+        "ackall explain   lists them",
+    ))
+}
+
+fn scenario(name: &str) -> Result<String, Error> {
+    let scenario = Scenario::find(name)?;
+    let mut text = format!("{name}\n\n{}\n", scenario.summary);
+    for step in &scenario.steps {
+        let _ = write!(text, "\n{}: {}", step.name, step.text);
+    }
+    let _ = writeln!(text, "\n\nackall scenarios {name}   prints its TOML");
+    Ok(text)
+}
+
+/// The sections of the page on anomalies.
+fn anomalies() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let end = ANOMALIES.find("\n# When nothing can be said").unwrap_or(ANOMALIES.len());
+    let sections = ANOMALIES[..end].split("\n## ").skip(1);
+    sections.filter_map(|section| section.split_once('\n')).map(|(name, text)| (name.trim(), text.trim()))
+}
+
+/// The reason codes, with what is missing.
+fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = ANOMALIES.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    rows.filter_map(|row| row.split_once("` | "))
+}
+
+/// `docs/faults.md`.
+#[cfg(test)]
+fn document() -> String {
+    let mut text = String::from(INTRODUCTION);
+    let _ = writeln!(text, "\n## Targets\n\nA target is {}.\n", GRAMMAR.replace('\n', " "));
+    text.push_str(COMPOSITION);
+    text.push_str("\n## All of them\n\n| fault | what it does |\n| --- | --- |\n");
+    for about in abouts() {
+        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", about.name, about.text);
+    }
+    for about in abouts() {
+        let _ = write!(text, "\n{}", section(about));
+    }
+    text
+}
+
+#[cfg(test)]
+const INTRODUCTION: &str = "\
+# Faults
+
+<!-- Made from the faults' own descriptions; `ACKALL_WRITE_DOCS=1 cargo test -p harness --lib explain` writes it. -->
+
+A step of a scenario puts a fault in and heals it:
+
+```toml
+act = [{ fault = \"crash-loop\", target = \"leader\", params = { times = [2, 5] }, as = \"loop\" }]
+act = [{ heal = \"crash-loop\", target = \"loop\" }]
+```
+
+`params` are checked when the scenario is read; what is not said is the default, and a range `[low, high]` of a number is drawn by the seed. The plan has what was drawn, the history what was asked, on which nodes, and what was measured. A fault that is not seen to take within its limit, or to heal, ends the run with status 70. One for which this machine has no means ends it with 69 before it begins, in the words of `ackall doctor`.
+";
+
+#[cfg(test)]
+const COMPOSITION: &str = "\
+## Several at once
+
+Faults overlap, and healing one leaves the others. Refused is what could not be told apart, or could not be seen:
+
+- The same fault on the same node twice. It is refused, not queued. A target that is drawn (`one`, `any`, `minority`, `majority`) is drawn among nodes that do not have the fault.
+- A fault of a program on a node whose program is down, or stands still, by another fault; only a loss of power strikes what stands still.
+- A fault of links on a node whose links are silent already.
+- Healing a fault of a program while its node is down by another fault.
+
+What is refused while a run goes on is a step that was not reached: the run is unknown. A heal takes out every fault of its name whose nodes are all among its target's. When the steps are over whatever is still in is healed, the latest first; then every link must be free of rules, or the status is 70.
+";
+
+/// A fault's section.
+fn section(about: &About) -> String {
+    let mut text = format!("## {}\n\n{}.\n\n", about.name, capital(about.text));
+    if about.params.is_empty() {
+        text.push_str("It has no parameters.\n");
+    } else {
+        text.push_str("| parameter | unit | bounds | default | what it does |\n| --- | --- | --- | --- | --- |\n");
+    }
+    for param in about.params {
+        let (bounds, default) = bounds(&param.kind);
+        let _ = writeln!(text, "| `{}` | {} | {bounds} | {default} | {} |", param.name, unit(param), param.text);
+    }
+    let needs = match mechanisms(about.needs) {
+        [] => "what every run needs".to_string(),
+        some => format!("what every run needs, and {}", some.join(" or ")),
+    };
+    let _ = writeln!(text, "\n**Needs** {needs}. **Its program** {}. **Heals:** {}.", program(about.program), about.heals);
+    text.push_str("\nMeasured:\n\n");
+    for (quantity, what) in about.measures {
+        let _ = writeln!(text, "- `{quantity}`: {what}");
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn program(program: Program) -> &'static str {
+    match program {
+        Program::GoesOn => "goes on",
+        Program::StandsStill => "stands still until the heal",
+        Program::Ends => "ends, and the heal starts it",
+        Program::Restarts => "may end, and runs again before or by the heal",
+        Program::LosesPower => "is gone with the power, and the heal starts it",
+    }
+}
+
+fn bounds(kind: &Kind) -> (String, String) {
+    match kind {
+        Kind::Number { least, most, default } => {
+            let default = match default {
+                Default::Is(number) => number.to_string(),
+                Default::Needed => "must be said".into(),
+            };
+            (format!("{least} to {most}"), default)
+        }
+        Kind::Word(words) => (words.join(", "), words.first().copied().unwrap_or_default().into()),
+        Kind::Text(default) if default.is_empty() => ("any text".into(), "none".into()),
+        Kind::Text(default) => ("any text".into(), (*default).into()),
+    }
+}
+
+/// The unit that a parameter's name ends in.
+fn unit(param: &Param) -> &'static str {
+    const UNITS: [(&str, &str); 11] = [
+        ("_ms", "ms"),
+        ("_s", "s"),
+        ("_us", "µs"),
+        ("_percent", "%"),
+        ("_ppm", "ppm"),
+        ("_mib", "MiB"),
+        ("_kib", "KiB"),
+        ("_bytes", "bytes"),
+        ("_kbit", "kbit/s"),
+        ("_mbit", "Mbit/s"),
+        ("_mbit_per_s", "Mbit/s"),
+    ];
+    let ends = |(end, _): &&(&str, &str)| param.name.ends_with(end);
+    match param.kind {
+        Kind::Number { .. } => UNITS.iter().find(ends).map_or("", |(_, unit)| unit),
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_on_faults_is_what_the_faults_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/faults.md");
+        let made = document();
+        if std::env::var_os("ACKALL_WRITE_DOCS").is_some() {
+            std::fs::write(path, &made).unwrap();
+        }
+        let there = std::fs::read_to_string(path).unwrap();
+        assert!(
+            there == made,
+            "docs/faults.md is not what the faults say: ACKALL_WRITE_DOCS=1 cargo test -p harness --lib explain"
+        );
+    }
+
+    #[test]
+    fn every_name_has_a_page_and_others_get_the_nearest() {
+        let listed = names();
+        for about in abouts() {
+            assert!(listed.contains(about.name));
+            assert!(page(about.name).unwrap().contains("Heals"));
+            assert!(!about.measures.is_empty() && !about.heals.is_empty(), "{}", about.name);
+        }
+        for name in ["calm", "acked-then-lost", "too-few-acks", "targets"] {
+            assert!(page(name).unwrap().len() > 40, "{name}");
+        }
+        assert_eq!(page("committed-metadata-lost").unwrap().lines().next(), Some("committed-metadata-lost"));
+        let error = page("powercut").unwrap_err();
+        assert!(error.why.contains("power-cut"), "{error}");
+    }
+
+    #[test]
+    fn names_of_pages_are_unique() {
+        let mut all: Vec<&str> = abouts().map(|about| about.name).collect();
+        all.extend(BUILT_IN.iter().map(|(name, _)| *name));
+        all.extend(anomalies().map(|(name, _)| name));
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

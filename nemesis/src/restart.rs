@@ -1,0 +1,49 @@
+//! A node's program ends and is started again at once, node after node: a rolling restart of its targets.
+
+use crate::ended::{How, ended};
+use crate::{About, Doing, Fault, Field, Kind, Measured, Order, Param, Program, ready, worst};
+use clusters::Capability;
+
+/// The fault.
+pub struct Restart;
+
+/// What it is.
+const ABOUT: About = About {
+    name: "restart",
+    text: "the program ends and is started again at once; of several targets one after the other",
+    needs: Capability::Process,
+    params: &[Param {
+        name: "how",
+        text: "how it ends: by SIGTERM, by itself; or by SIGKILL",
+        kind: Kind::Word(&["stop", "crash"]),
+    }],
+    heals: "nothing is left to undo: the program accepts a connection",
+    measures: &[
+        ("ended_ms", "from the signal until the program was seen to end"),
+        ("accepts_ms", "from the start until it accepts a connection"),
+    ],
+    program: Program::Restarts,
+};
+
+impl Fault for Restart {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(async move {
+            let how = How::of(order.params.text("how"));
+            let mut measured = Vec::new();
+            for node in &order.nodes {
+                let ended_ms = ended(field.cluster, *node, how).await?;
+                measured.push(Measured::from([("ended_ms".into(), ended_ms)]));
+                measured.push(ready::started(field.cluster, &[*node]).await?);
+            }
+            Ok(worst(measured))
+        })
+    }
+
+    fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(ready::all_accept(field.cluster, &order.nodes))
+    }
+}

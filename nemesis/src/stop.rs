@@ -1,0 +1,46 @@
+//! SIGTERM to a node's program: it moves its leaders away, syncs, and ends by itself.
+
+use crate::ended::{How, ended};
+use crate::{About, Doing, Fault, Field, Measured, Order, Program, ready, worst};
+use clusters::Capability;
+
+/// The fault.
+pub struct Stop;
+
+/// What it is.
+const ABOUT: About = About {
+    name: "stop",
+    text: "the program gets SIGTERM, and has half a minute to end by itself: a controlled shutdown",
+    needs: Capability::Process,
+    params: &[],
+    heals: "the program is started again, and accepts a connection",
+    measures: &[
+        (
+            "stopped_ms",
+            "from the signal until the program was seen to end, not by SIGKILL",
+        ),
+        ("accepts_ms", "from the start until it accepts a connection"),
+    ],
+    program: Program::Ends,
+};
+
+impl Fault for Stop {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(async move {
+            let mut measured = Vec::new();
+            for node in &order.nodes {
+                let stopped_ms = ended(field.cluster, *node, How::Stop).await?;
+                measured.push(Measured::from([("stopped_ms".into(), stopped_ms)]));
+            }
+            Ok(worst(measured))
+        })
+    }
+
+    fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
+        Box::pin(ready::started(field.cluster, &order.nodes))
+    }
+}
