@@ -19,6 +19,8 @@ struct Inode {
     now: Vec<u8>,
     durable: Vec<u8>,
     syncs: u64,
+    /// Blocks before this were durable, and are still there.
+    allocated: usize,
 }
 
 enum Change {
@@ -52,6 +54,7 @@ impl Naive {
                 now: vec![],
                 durable: vec![],
                 syncs: 0,
+                allocated: 0,
             },
         );
         self.now.insert(path.into(), self.next);
@@ -59,8 +62,14 @@ impl Naive {
         true
     }
 
-    fn write(&mut self, id: u64, offset: usize, data: &[u8]) {
-        let bytes = &mut self.inodes.get_mut(&id).unwrap().now;
+    fn write(&mut self, at: Duration, id: u64, offset: usize, data: &[u8]) {
+        let inode = self.inodes.get_mut(&id).unwrap();
+        let (syncs, allocated, bytes) = (inode.syncs, inode.allocated, &mut inode.now);
+        let (length, block) = (bytes.len(), bytes.len() / 4096 * 4096);
+        if offset + data.len() > length && offset < block + 4096 && block < allocated && block < length {
+            let length = (offset + data.len()).min(block + 4096);
+            self.journal.push((at, Change::Truncated { id, syncs, length }));
+        }
         if bytes.len() < offset + data.len() {
             bytes.resize(offset + data.len(), 0);
         }
@@ -73,6 +82,7 @@ impl Naive {
             return;
         }
         inode.now.resize(length, 0);
+        inode.allocated = inode.allocated.min(length);
         let syncs = inode.syncs;
         self.journal.push((at, Change::Truncated { id, syncs, length }));
     }
@@ -80,6 +90,7 @@ impl Naive {
     fn data_durable(&mut self, id: u64) {
         let inode = self.inodes.get_mut(&id).unwrap();
         inode.durable = inode.now.clone();
+        inode.allocated = inode.now.len();
         inode.syncs += 1;
     }
 
@@ -152,6 +163,7 @@ impl Naive {
         self.journal.clear();
         for inode in self.inodes.values_mut() {
             inode.now = inode.durable.clone();
+            inode.allocated = inode.now.len();
             inode.syncs += 1;
         }
     }
@@ -278,7 +290,7 @@ impl Pair {
             Writer::Call
         };
         self.model.write(self.at, ino, offset, &data, writer).unwrap();
-        self.naive.write(id, offset as usize, &data);
+        self.naive.write(self.at, id, offset as usize, &data);
         if writer == Writer::SyncedCall {
             self.naive.data_durable(id);
             self.naive.commit(self.at);
@@ -427,7 +439,7 @@ impl Pair {
             self.model
                 .write(self.at, ino, 10, &data, Writer::PageCache)
                 .unwrap();
-            self.naive.write(id, 10, &data);
+            self.naive.write(self.at, id, 10, &data);
         }
         let before = self.naive.tree(&self.naive.now, false);
         assert_eq!(

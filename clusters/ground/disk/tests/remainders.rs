@@ -205,6 +205,7 @@ each! {
     a_later_page_is_new_and_an_earlier_one_old
     an_overwritten_page_is_torn_between_sectors
     one_file_is_new_and_one_written_before_it_is_old
+    a_file_has_grown_within_its_block_and_ends_in_zeros
     a_new_file_is_there_and_empty
     data_are_there_and_a_new_file_is_not
     a_preallocated_file_is_all_zeros
@@ -226,6 +227,7 @@ each! {
     a_synced_new_file_is_missing
     a_new_file_is_missing_though_it_and_its_folder_were_synced
     a_later_new_file_is_there_and_an_earlier_one_is_not
+    a_file_has_new_blocks_and_a_name_from_before_is_missing
     a_removed_file_is_back_though_another_was_synced
     a_removed_file_is_back_though_its_folder_was_synced
     a_rename_is_undone_though_its_folder_was_synced

@@ -76,14 +76,37 @@ fn a_young_name_goes_and_an_old_one_stays() {
 #[test]
 fn young_data_go_and_old_data_stay() {
     let mut b = bench();
+    let block = [1; 4096];
+    let a = b.durable("a", &block);
+    b.write(a, 4096, b"young");
+    b.cut(START + Duration::from_secs(30) - NOT_YET);
+    assert_eq!(b.content("a").unwrap(), block);
+    let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap().ino;
+    b.write(a, 4096, b"old");
+    b.cut(START + Duration::from_secs(30));
+    assert_eq!(b.content("a").unwrap(), [&block[..], b"old"].concat());
+}
+
+#[test]
+fn growth_within_a_block_follows_the_journal_and_leaves_zeros() {
+    let mut b = bench();
     let a = b.durable("a", b"x");
     b.write(a, 1, b"young");
-    b.cut(START + Duration::from_secs(30) - NOT_YET);
+    b.cut(START);
     assert_eq!(b.content("a").unwrap(), b"x");
     let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap().ino;
-    b.write(a, 1, b"old");
-    b.cut(START + Duration::from_secs(30));
-    assert_eq!(b.content("a").unwrap(), b"xold");
+    b.write(a, 1, b"young");
+    b.durable("other", b"");
+    let loss = b.cut(START);
+    assert_eq!(b.content("a").unwrap(), b"x\0\0\0\0\0");
+    assert_eq!((loss.bytes, loss.files), (5, 1));
+    assert_eq!(b.lost("7/a@1"), b"young");
+    // Beyond the block nothing grows without its data.
+    let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap().ino;
+    b.write(a, 6, &[2; 9000]);
+    b.durable("third", b"");
+    b.cut(START);
+    assert_eq!(b.content("a").unwrap().len(), 4096);
 }
 
 #[test]
@@ -149,7 +172,8 @@ fn a_truncation_is_taken_back_unless_the_journal_committed_it() {
     b.write(a, 5_000, &[9; 100]);
     b.durable("other", b"");
     b.cut(START);
-    assert_eq!(b.content("a").unwrap(), old[..5_000]);
+    // What was appended stood in a block that was there: its length is in the journal, too.
+    assert_eq!(b.content("a").unwrap(), [&old[..5_000], &[0; 100]].concat());
 }
 
 #[test]
@@ -420,12 +444,60 @@ fn a_truncation_that_a_write_back_overtook_takes_nothing_later() {
         names: 100,
         ..Limits::default()
     });
-    let a = b.durable("a", &[1; 5000]);
+    let a = b.durable("a", &[1; 8192]);
     b.model.set_length(START, a, 100).unwrap();
-    b.write(a, 100, &[2; 4900]);
+    b.write(a, 100, &[2; 8092]);
     let other = b.create("other");
     b.write(other, 0, b"forces a");
-    b.write(a, 5000, b"not synced");
+    b.write(a, 8192, b"not synced");
     b.cut(START + Duration::from_secs(5));
-    assert_eq!(b.content("a").unwrap().len(), 5000);
+    assert_eq!(b.content("a").unwrap().len(), 8192);
+}
+
+/// A day of appends that nobody syncs, old segments removed as it goes and no folder ever synced.
+#[test]
+fn a_day_of_unsynced_appends_stays_within_the_bounds() {
+    let limits = Limits {
+        memory: 64 << 10,
+        names: 100,
+        trash: 1 << 20,
+    };
+    let mut b = with(limits);
+    let segment = |n: u32| format!("{n}.log");
+    let mut highest = (0, 0);
+    for n in 0..1000_u32 {
+        let now = START + Duration::from_secs(u64::from(n) * 86);
+        let name = segment(n);
+        let attr = b.model.create(now, ROOT, OsStr::new(&name), 0o644, None).unwrap();
+        for at in 0..16 {
+            let bytes = [7; 4096];
+            b.model
+                .write(now, attr.ino, at * 4096, &bytes, Writer::Call)
+                .unwrap();
+        }
+        b.model.forget(attr.ino, 1);
+        if n >= 3 {
+            b.model.unlink(now, ROOT, OsStr::new(&segment(n - 3))).unwrap();
+        }
+        highest.0 = highest.0.max(b.model.memory());
+        highest.1 = highest.1.max(b.model.trash_bytes());
+    }
+    assert!(highest.0 < limits.memory, "{highest:?}");
+    assert!(highest.1 <= limits.trash + (64 << 10), "{highest:?}");
+    let host: u64 = std::fs::read_dir(b.home.paths().trash).unwrap().count() as u64;
+    assert!(host <= limits.trash / (64 << 10) + 1, "{host}");
+    assert!(
+        b.home
+            .ledger()
+            .iter()
+            .any(|line| matches!(line, Line::WrittenBack(w) if w.why == Bound::Trash))
+    );
+    // What was let go does not come back, however strict the profile.
+    b.model.power_off(START + Duration::from_secs(86_400));
+    let strict = Policy {
+        profile: disk::Profile::PosixStrict,
+        ..Policy::default()
+    };
+    b.model.settle(1, strict).unwrap();
+    assert_eq!(b.content("0.log"), None);
 }

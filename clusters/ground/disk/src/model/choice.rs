@@ -1,10 +1,11 @@
 //! Which un-synced bytes of one file a cut leaves.
 //!
 //! What is legal, page by page: a page that was written since the last sync holds its old bytes or those it has now.
-//! Within the durable length a page may be torn between sectors. The length grows only with a page that reached the
-//! disk, to that page's end or to where the file ended when it was written; what lies before and did not reach it
-//! reads as zeros. A file of which a change of length is taken back keeps no un-synced byte: real disks may, and this
-//! one leaves less than they.
+//! Within the durable length a page may be torn between sectors. Beyond the last block that it had, a file grows only
+//! with a page that reached the disk, to that page's end or to where the file ended when it was written; what lies
+//! before and did not reach it reads as zeros. New blocks are a matter of the journal, and so come after the names that
+//! were changed before the write. A file of which a change of length (other than by a write) is taken back keeps no
+//! un-synced byte: real disks may, and this one leaves less than they.
 use super::unsynced::{Base, PAGE, Unsynced};
 use crate::Remainder;
 use crate::draw::Draw;
@@ -28,17 +29,10 @@ pub(super) struct Left {
 }
 
 impl Left {
-    fn nothing(base: Base) -> Left {
+    pub(super) fn nothing(base: Base) -> Left {
         Left {
             kept: Ranges::default(),
             length: base.length,
-        }
-    }
-
-    fn everything(state: &Unsynced) -> Left {
-        Left {
-            kept: Ranges::of(0, state.length),
-            length: state.length,
         }
     }
 
@@ -51,21 +45,18 @@ impl Left {
     }
 }
 
-/// Draws what is left. `whole` where no change of its length is taken back.
+/// Draws what is left, of the bytes before `reach`.
 pub(super) fn choose(
     state: &Unsynced,
     base: Base,
-    whole: bool,
+    reach: u64,
     remainder: Remainder,
     draw: &mut Draw,
 ) -> Left {
-    if !whole {
-        return Left::nothing(base);
-    }
-    let file = Dirty::of(state, base);
+    let file = Dirty::of(state, base, reach);
     match remainder {
         Remainder::OnlySynced | Remainder::NamesWithoutData => Left::nothing(base),
-        Remainder::Everything | Remainder::DataWithoutNames => Left::everything(state),
+        Remainder::Everything | Remainder::DataWithoutNames => Left::until(reach, base),
         Remainder::AllButTheTail => file.but_the_tail(),
         Remainder::RandomPages => file.some_pages(draw),
         Remainder::RandomPrefix => file.prefix(draw),
@@ -77,31 +68,38 @@ pub(super) fn choose(
 struct Dirty<'a> {
     state: &'a Unsynced,
     base: Base,
-    /// Byte ranges from page to page; the last may end where the file does.
+    reach: u64,
+    /// Byte ranges from page to page; the last may end within one.
     pieces: Vec<(u64, u64)>,
 }
 
 impl<'a> Dirty<'a> {
-    fn of(state: &'a Unsynced, base: Base) -> Dirty<'a> {
-        let pages = state.dirty_pages();
+    fn of(state: &'a Unsynced, base: Base, reach: u64) -> Dirty<'a> {
+        let mut pages = state.dirty_pages();
+        pages.cut_off(reach.div_ceil(PAGE));
         let size = pages.bytes().div_ceil(MAX_PIECES).max(1);
         let mut pieces = Vec::new();
         for (from, to) in pages.iter() {
             let mut at = from;
             while at < to {
                 let end = to.min(at + size);
-                pieces.push((at * PAGE, (end * PAGE).min(state.length)));
+                pieces.push((at * PAGE, (end * PAGE).min(reach)));
                 at = end;
             }
         }
-        Dirty { state, base, pieces }
+        Dirty {
+            state,
+            base,
+            reach,
+            pieces,
+        }
     }
 
     /// Where the file once ended, beyond what is durable.
     fn ends(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.state
             .ends()
-            .filter(|end| *end > self.base.length && *end < self.state.length)
+            .filter(|end| *end > self.base.length && *end < self.reach)
     }
 
     fn but_the_tail(&self) -> Left {

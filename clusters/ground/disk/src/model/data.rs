@@ -102,7 +102,8 @@ impl Model {
         }
         self.tick(now);
         let end = offset.checked_add(data.len() as u64).ok_or(Errno::EFBIG)?;
-        self.change(now, ino, (offset, end), |file, u| {
+        let number = self.journal.newest();
+        let grown = self.change(now, ino, (offset, end), |file, u| {
             let wrote = file.write_all_at(data, offset);
             // A failed write may have got part of the way.
             let end = if wrote.is_ok() {
@@ -110,9 +111,13 @@ impl Model {
             } else {
                 end.min(file.metadata().map_or(end, |m| m.len()))
             };
-            u.wrote(offset, end);
-            wrote.map_err(errno)
+            let length = u.wrote(offset, end, number);
+            wrote.map_err(errno)?;
+            Ok(length.map(|length| (u.generation, length)))
         })?;
+        if let Some((generation, length)) = grown {
+            self.journal.push_length(now, (ino, generation), length, true);
+        }
         if writer == Writer::SyncedCall {
             self.sync_file(ino);
         }
@@ -133,7 +138,7 @@ impl Model {
             u.cut_to(length);
             Ok(u.generation)
         })?;
-        self.journal.push_length(now, ino, generation, length);
+        self.journal.push_length(now, (ino, generation), length, false);
         self.enforce(now);
         Ok(())
     }
@@ -155,6 +160,7 @@ impl Model {
             .ok_or(Errno::EFBIG)?;
         let clears = matches!(how, Allocate::Punch | Allocate::Zero);
         let touched = if clears { (offset, end) } else { (0, 0) };
+        let number = self.journal.newest();
         let grown = self.change(now, ino, touched, |file, u| {
             let flags = match how {
                 Allocate::Grow => FallocateFlags::empty(),
@@ -169,12 +175,13 @@ impl Model {
                 u.length = u.length.max(end);
             }
             if clears {
-                u.wrote(offset.min(u.length), end.min(u.length));
+                // Within the length: nothing grows by it.
+                u.wrote(offset.min(u.length), end.min(u.length), number);
             }
             Ok((u.length > was).then_some((u.generation, u.length)))
         })?;
         if let Some((generation, length)) = grown {
-            self.journal.push_length(now, ino, generation, length);
+            self.journal.push_length(now, (ino, generation), length, false);
         }
         self.enforce(now);
         Ok(())

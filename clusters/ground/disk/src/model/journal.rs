@@ -81,6 +81,8 @@ pub(super) struct Length {
     pub(super) ino: u64,
     pub(super) generation: u64,
     pub(super) length: u64,
+    /// A write grew the file within a block that it had.
+    pub(super) by_write: bool,
 }
 
 /// The changes that are not durable, the oldest first.
@@ -100,11 +102,18 @@ pub(super) struct Choice {
     names: Vec<bool>,
     /// Lengths up to this number.
     lengths: u64,
+    /// How far the one journal has come, where there is one.
+    until: Option<u64>,
 }
 
 impl Choice {
     pub(super) fn keeps(&self, length: &Length) -> bool {
         length.number <= self.lengths
+    }
+
+    /// How far the one journal has come, where there is one.
+    pub(super) fn until(&self) -> Option<u64> {
+        self.until
     }
 }
 
@@ -129,7 +138,13 @@ impl Journal {
         });
     }
 
-    pub(super) fn push_length(&mut self, now: Duration, ino: u64, generation: u64, length: u64) {
+    pub(super) fn push_length(
+        &mut self,
+        now: Duration,
+        (ino, generation): (u64, u64),
+        length: u64,
+        by_write: bool,
+    ) {
         self.numbers += 1;
         self.lengths.push_back(Length {
             at: now,
@@ -137,6 +152,7 @@ impl Journal {
             ino,
             generation,
             length,
+            by_write,
         });
     }
 
@@ -224,6 +240,7 @@ impl Journal {
                 Choice {
                     names,
                     lengths: until,
+                    until: Some(until),
                 }
             }
             Profile::PosixStrict => self.choose_strictly(policy.remainder, &mut draw),
@@ -273,7 +290,11 @@ impl Journal {
             }
             _ => all,
         };
-        Choice { names, lengths }
+        Choice {
+            names,
+            lengths,
+            until: None,
+        }
     }
 
     /// What a choice takes back, the latest first.
@@ -298,9 +319,9 @@ impl Journal {
             .collect()
     }
 
-    /// Changes of a file's length, the oldest first.
-    pub(super) fn lengths_of(&self, ino: u64) -> impl Iterator<Item = &Length> {
-        self.lengths.iter().filter(move |l| l.ino == ino)
+    /// Changes of lengths, the oldest first.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = &Length> {
+        self.lengths.iter()
     }
 
     pub(super) fn clear(&mut self) {

@@ -8,8 +8,9 @@
 //! - A sync of a file makes its data durable, and commits the journal: all earlier names and lengths, of
 //!   whatever file. A sync of a folder commits the journal. A write with O_SYNC or O_DSYNC is a write and a sync.
 //! - The journal commits no data: a file whose name is durable and whose data are not is left with the length
-//!   that was durable, which is 0 if it is new. Growing by a write follows the data; a truncation, or growing by
-//!   ftruncate or fallocate, follows the journal, and reads as zeros.
+//!   that was durable, which is 0 if it is new. Growing by a write follows the data, but for the rest of the last
+//!   block that was there; that growth, a truncation, or growing by ftruncate or fallocate, follows the journal, and
+//!   reads as zeros.
 //! - What is old enough is written back unasked, names and data apart.
 //!
 //! Under [`crate::Profile::PosixStrict`] data and lengths are the same, and names follow the syncs of their folders:

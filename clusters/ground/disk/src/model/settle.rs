@@ -2,7 +2,7 @@
 //! ledger.
 use super::choice::{self, Left};
 use super::data::{extents, save};
-use super::journal::Undo;
+use super::journal::{Length, Undo};
 use super::nodes::{Name, ROOT};
 use super::unsynced::Base;
 use super::{Model, fresh_nodes, host, nanos};
@@ -113,17 +113,26 @@ impl Model {
                 plan.removed.entry(ino).or_insert_with(|| name.clone());
             }
         }
+        let mut lengths: HashMap<u64, Vec<&Length>> = HashMap::new();
+        for change in self.journal.lengths() {
+            lengths.entry(change.generation).or_default().push(change);
+        }
         for (ino, state) in &self.unsynced {
             let (mut base, mut whole) = (state.base, true);
-            let ours = |l: &&super::journal::Length| l.generation == state.generation;
-            for change in self.journal.lengths_of(*ino).filter(ours) {
+            for change in lengths.remove(&state.generation).unwrap_or_default() {
                 match choice.keeps(change) {
                     true => base = base.set(change.length),
-                    false => whole = false,
+                    false => whole &= change.by_write,
                 }
             }
             let mut draw = Draw::new(policy.seed, *ino);
-            let left = choice::choose(state, base, whole, policy.remainder, &mut draw);
+            let reach = choice
+                .until()
+                .map_or(state.length, |until| state.reach(until, base));
+            let left = match whole {
+                true => choice::choose(state, base, reach, policy.remainder, &mut draw),
+                false => Left::nothing(base),
+            };
             plan.data.insert(*ino, (base, left));
         }
         plan

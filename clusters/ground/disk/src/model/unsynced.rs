@@ -50,8 +50,15 @@ pub(crate) struct Unsynced {
     /// Durable bytes of changed pages; none for zeros.
     before: BTreeMap<u64, Option<Box<[u8]>>>,
     before_bytes: usize,
-    /// Where the file ended after its latest appends, rising: its length on the disk may have been any of them.
-    ends: VecDeque<u64>,
+    /// Blocks before this were there when it was first changed, and still are: to write them anew is no business of
+    /// the journal.
+    allocated: u64,
+    /// Where the file ended after its latest appends, rising, and the change in the journal that each came after.
+    ends: VecDeque<(u64, u64)>,
+    /// The change that the latest write into new blocks came after.
+    latest: u64,
+    /// The same, of writes that were no appends.
+    scattered: u64,
 }
 
 impl Unsynced {
@@ -64,35 +71,63 @@ impl Unsynced {
             written: Ranges::default(),
             before: BTreeMap::new(),
             before_bytes: 0,
+            allocated: length,
             ends: VecDeque::new(),
+            latest: 0,
+            scattered: 0,
         }
     }
 
-    /// `[from, to)` was written.
-    pub(crate) fn wrote(&mut self, from: u64, to: u64) {
+    /// `[from, to)` was written, after the journal's change `number`. Where the file grew within a block that it had,
+    /// its new length there: that is a change of the journal by itself, whatever becomes of the bytes.
+    pub(crate) fn wrote(&mut self, from: u64, to: u64, number: u64) -> Option<u64> {
+        let block = self.length - self.length % PAGE;
+        let in_block = self.length < to && from < block + PAGE && block < self.allocated.min(self.length);
+        let number = number + u64::from(in_block);
         if from < to && from == self.length {
             if self.ends.len() == ENDS {
                 self.ends.pop_front();
             }
-            self.ends.push_back(to);
+            self.ends.push_back((to, number));
         } else {
             // What a page held when the file ended in it is not known any more.
-            self.ends.retain(|end| *end + PAGE <= from || *end >= to + PAGE);
+            self.ends
+                .retain(|(end, _)| *end + PAGE <= from || *end >= to + PAGE);
+            if to > self.allocated.next_multiple_of(PAGE) {
+                self.scattered = number;
+            }
+        }
+        if in_block || to > self.allocated.next_multiple_of(PAGE) {
+            self.latest = number;
         }
         self.length = self.length.max(to);
         self.written.add(from, to);
+        in_block.then(|| to.min(block + PAGE))
     }
 
     /// The length was set.
     pub(crate) fn cut_to(&mut self, length: u64) {
         self.length = length;
+        self.allocated = self.allocated.min(length);
         self.written.cut_off(length);
         self.ends.clear();
     }
 
     /// Where the file once ended, rising.
     pub(crate) fn ends(&self) -> impl DoubleEndedIterator<Item = u64> {
-        self.ends.iter().copied()
+        self.ends.iter().map(|(end, _)| *end)
+    }
+
+    /// How far un-synced bytes may be on the disk whose journal has come as far as `until`: new blocks are in it, too.
+    pub(crate) fn reach(&self, until: u64, base: Base) -> u64 {
+        if until >= self.latest {
+            return self.length;
+        }
+        if until < self.scattered {
+            return base.length.min(self.allocated.next_multiple_of(PAGE));
+        }
+        let there = self.ends.iter().filter(|(_, number)| *number <= until);
+        there.map(|(end, _)| *end).fold(base.length, u64::max)
     }
 
     /// Numbers of the pages that are not as they are on the disk.
@@ -113,9 +148,12 @@ impl Unsynced {
         FILE_COST + self.before_bytes + RANGE_COST * (self.written.len() + self.before.len())
     }
 
-    /// Nothing to go back to: the file is as it was.
+    /// Nothing to go back to: the file is as it was. One that has grown into a hole is not: its blocks are still to be.
     pub(crate) fn is_clean(&self) -> bool {
-        self.length == self.base.length && self.written.is_empty() && self.before.is_empty()
+        self.length == self.base.data
+            && self.base.data == self.base.length
+            && self.written.is_empty()
+            && self.before.is_empty()
     }
 
     /// How many bytes [`Self::preserve`] would at most add.

@@ -53,9 +53,19 @@ type Names = BTreeMap<Slot, Id>;
 /// One thing that was done to a file's bytes since they were last durable, and all of them after it.
 #[derive(Debug, Clone)]
 struct Data {
-    /// Its place among the changes, where it set the length other than by a write.
-    length: Option<usize>,
+    kind: Kind,
+    /// Its place among the changes.
+    place: usize,
     after: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Write,
+    /// A write that grew the file within the last block that it had: to this length, and that is a change by itself.
+    WriteInBlock(usize),
+    /// The length was set: a change by itself, too.
+    Length,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -134,16 +144,30 @@ impl Past {
             .collect()
     }
 
-    pub fn write(&mut self, id: Id, at: usize, bytes: &[u8]) {
+    /// Up to where the file has blocks that are durable.
+    fn allocated(&self, id: Id) -> usize {
+        let file = &self.files[&id];
+        let cuts = file.since.iter().filter(|d| d.kind == Kind::Length);
+        cuts.fold(file.durable.len(), |least, d| least.min(d.after.len()))
+    }
+
+    pub fn write(&mut self, now: Duration, id: Id, at: usize, bytes: &[u8]) {
+        let (was, end) = (self.content(id).len(), at + bytes.len());
+        let block = was / PAGE * PAGE;
+        let in_block = end > was && at < block + PAGE && was > block && self.allocated(id) > block;
+        let place = self.changes.len();
+        let kind = match in_block {
+            true => Kind::WriteInBlock(end.min(block + PAGE)),
+            false => Kind::Write,
+        };
+        if in_block {
+            self.changes.push((now, Change::Length { id }));
+        }
         let mut after = self.content(id).to_vec();
         after.resize(after.len().max(at + bytes.len()), 0);
         after[at..at + bytes.len()].copy_from_slice(bytes);
-        let length = None;
-        self.files
-            .get_mut(&id)
-            .unwrap()
-            .since
-            .push(Data { length, after });
+        let since = &mut self.files.get_mut(&id).unwrap().since;
+        since.push(Data { kind, place, after });
     }
 
     pub fn set_length(&mut self, now: Duration, id: Id, length: usize) {
@@ -152,13 +176,10 @@ impl Past {
             return;
         }
         after.resize(length, 0);
-        let length = Some(self.changes.len());
+        let (kind, place) = (Kind::Length, self.changes.len());
         self.changes.push((now, Change::Length { id }));
-        self.files
-            .get_mut(&id)
-            .unwrap()
-            .since
-            .push(Data { length, after });
+        let since = &mut self.files.get_mut(&id).unwrap().since;
+        since.push(Data { kind, place, after });
     }
 
     fn change(&mut self, now: Duration, change: Change) -> bool {
@@ -241,7 +262,7 @@ impl Past {
                 let mut names = self.durable.clone();
                 let all = self.changes[..done].iter().all(|(_, c)| apply(&mut names, c));
                 assert!(all, "a beginning of the past can always be done again");
-                self.is(&names, left, |place| place < done)
+                self.is(&names, left, done)
             }),
             _ => self.allows_strictly(&self.durable, 0, &mut vec![], left),
         }
@@ -289,62 +310,76 @@ impl Past {
         ids.into_iter().filter(|id| !self.is_folder(*id)).all(|id| {
             let of_it = paths(names).into_iter().filter(|(_, other)| *other == id);
             let contents: Vec<Vec<u8>> = of_it.filter_map(|(path, _)| left[&path].clone()).collect();
-            (self.committed..=self.changes.len()).any(|kept| {
-                contents
-                    .iter()
-                    .all(|c| self.file_may_be(id, c, |place| place < kept))
-            })
+            (self.committed..=self.changes.len())
+                .any(|kept| contents.iter().all(|c| self.file_may_be(id, c, kept, usize::MAX)))
         })
     }
 
-    fn is(&self, names: &Names, left: &Tree, kept: impl Fn(usize) -> bool) -> bool {
+    fn is(&self, names: &Names, left: &Tree, done: usize) -> bool {
         let paths = paths(names);
         same_names(&paths, left, |id| self.is_folder(id))
             && paths.iter().all(|(path, id)| match &left[path] {
-                Some(content) => self.file_may_be(*id, content, &kept),
+                Some(content) => self.file_may_be(*id, content, done, done),
                 None => true,
             })
     }
 
-    fn file_may_be(&self, id: Id, content: &[u8], kept: impl Fn(usize) -> bool) -> bool {
+    /// `lengths` changes of length were kept; what needs new blocks was written before the change `blocks`.
+    fn file_may_be(&self, id: Id, content: &[u8], lengths: usize, blocks: usize) -> bool {
         let file = &self.files[&id];
         let mut base = file.durable.clone();
-        let mut versions: Vec<&[u8]> = Vec::new();
-        let mut all_lengths = true;
+        let mut had = base.len();
+        let mut versions: Vec<Version> = Vec::new();
         for data in &file.since {
-            if let Some(place) = data.length {
-                versions.clear();
-                match kept(place) {
-                    true => base.resize(data.after.len(), 0),
-                    false => all_lengths = false,
+            let kept = data.place < lengths;
+            match data.kind {
+                Kind::Length if !kept => return content == base, // All or nothing: see the page.
+                Kind::Length => {
+                    versions.clear();
+                    base.resize(data.after.len(), 0);
+                    had = had.min(base.len());
                 }
+                Kind::WriteInBlock(length) if kept => base.resize(length, 0),
+                Kind::WriteInBlock(_) | Kind::Write => {}
             }
-            versions.push(&data.after);
-        }
-        if !all_lengths {
-            return content == base;
+            let in_time = match data.kind {
+                Kind::WriteInBlock(_) => data.place < blocks,
+                Kind::Write | Kind::Length => data.place <= blocks,
+            };
+            let bytes = &data.after;
+            versions.push(Version { bytes, in_time });
         }
         length_may_be(content, &base, &versions)
-            && (0..content.len().div_ceil(PAGE)).all(|page| page_may_be(content, &base, &versions, page))
+            && (0..content.len().div_ceil(PAGE)).all(|page| page_may_be(content, &base, had, &versions, page))
     }
 }
 
-fn length_may_be(content: &[u8], base: &[u8], versions: &[&[u8]]) -> bool {
+/// What a file once was, and whether its new blocks may be on the disk.
+struct Version<'a> {
+    bytes: &'a [u8],
+    in_time: bool,
+}
+
+fn length_may_be(content: &[u8], base: &[u8], versions: &[Version]) -> bool {
     let length = content.len();
     if length == base.len() {
         return true;
     }
     let last = length.saturating_sub(1) / PAGE * PAGE;
-    versions.iter().any(|v| {
-        length > base.len() && length == v.len().min(last + PAGE) && content[last..] == v[last..length]
+    versions.iter().filter(|v| v.in_time).any(|v| {
+        length > base.len()
+            && length == v.bytes.len().min(last + PAGE)
+            && content[last..] == v.bytes[last..length]
     })
 }
 
-fn page_may_be(content: &[u8], base: &[u8], versions: &[&[u8]], page: usize) -> bool {
+fn page_may_be(content: &[u8], base: &[u8], had: usize, versions: &[Version], page: usize) -> bool {
     let (from, to) = (page * PAGE, content.len().min((page + 1) * PAGE));
     let is = |a: usize, z: usize| {
-        let same = |v: &&[u8]| (a..z).all(|i| v.get(i).copied().unwrap_or(0) == content[i]);
-        same(&base) || versions.iter().any(same)
+        let same = |v: &[u8]| (a..z).all(|i| v.get(i).copied().unwrap_or(0) == content[i]);
+        let in_place = from < had;
+        let mut may = versions.iter().filter(|v| in_place || v.in_time);
+        same(base) || may.any(|v| same(v.bytes))
     };
     if (page + 1) * PAGE <= base.len() {
         (from..to).step_by(SECTOR).all(|a| is(a, to.min(a + SECTOR)))
@@ -465,22 +500,24 @@ mod tests {
     fn what_is_not_legal_is_refused() {
         let slot = |name: &str| (TOP, name.to_string());
         let mut p = past(&[("a", b"old"), ("m", b"")]);
-        p.write(1, 3, b"tail");
+        p.write(Duration::ZERO, 1, 3, b"tail");
         p.make(Duration::ZERO, slot("n"), false);
         p.remove(Duration::ZERO, slot("m"));
-        let legal: [&[(&str, &[u8])]; 4] = [
+        let legal: [&[(&str, &[u8])]; 5] = [
             &[("a", b"old"), ("m", b"")],
             &[("a", b"oldtail"), ("m", b"")],
-            &[("a", b"old"), ("m", b""), ("n", b"")],
+            &[("a", b"oldtail"), ("m", b""), ("n", b"")],
             &[("a", b"oldtail"), ("n", b"")],
+            &[("a", b"old\0\0\0\0"), ("n", b"")],
         ];
         for left in legal {
             assert!(p.allows(Profile::Ext4, &tree(left)), "{left:?}");
             assert!(p.allows(Profile::PosixStrict, &tree(left)), "{left:?}");
         }
-        let illegal: [&[(&str, &[u8])]; 4] = [
+        let illegal: [&[(&str, &[u8])]; 5] = [
             &[("a", b"oldta"), ("m", b"")],
             &[("a", b"oldtaiX"), ("m", b"")],
+            &[("a", b"old\0"), ("m", b"")],
             &[("a", b""), ("m", b"")],
             &[("m", b"")],
         ];
@@ -488,6 +525,9 @@ mod tests {
             assert!(!p.allows(Profile::Ext4, &tree(left)), "{left:?}");
             assert!(!p.allows(Profile::PosixStrict, &tree(left)), "{left:?}");
         }
+        // The file grew before the name was made, and within its block.
+        let name_first = tree(&[("a", b"old"), ("m", b""), ("n", b"")]);
+        assert!(!p.allows(Profile::Ext4, &name_first) && p.allows(Profile::PosixStrict, &name_first));
         // The later change without the earlier one: not in one journal.
         let later = tree(&[("a", b"old")]);
         assert!(!p.allows(Profile::Ext4, &later) && p.allows(Profile::PosixStrict, &later));
@@ -501,9 +541,22 @@ mod tests {
     }
 
     #[test]
+    fn new_blocks_come_after_the_names_before_them() {
+        let page = [1; PAGE];
+        let mut p = past(&[("a", &page)]);
+        p.make(Duration::ZERO, (TOP, "n".into()), false);
+        p.write(Duration::ZERO, 1, PAGE, b"new block");
+        let grown = [&page[..], b"new block"].concat();
+        let alone = tree(&[("a", &grown)]);
+        assert!(!p.allows(Profile::Ext4, &alone) && p.allows(Profile::PosixStrict, &alone));
+        let both = tree(&[("a", &grown), ("n", b"")]);
+        assert!(p.allows(Profile::Ext4, &both) && p.allows(Profile::PosixStrict, &both));
+    }
+
+    #[test]
     fn torn_is_legal_between_sectors_of_a_durable_page_only() {
         let mut p = past(&[("a", &[1; PAGE])]);
-        p.write(1, 0, &[2; 2 * PAGE]);
+        p.write(Duration::ZERO, 1, 0, &[2; 2 * PAGE]);
         let with = |sector: usize, length: usize| {
             let mut bytes = vec![1; PAGE];
             bytes[sector..sector + SECTOR].fill(2);

@@ -196,9 +196,20 @@ pub const CASES: &[Case] = &[
         name: "one_file_is_new_and_one_written_before_it_is_old",
         must: BeReached,
         profile: ANY,
-        before: &[Write("log", 0, 1, 100), Write("index", 0, 1, 100)],
+        before: &[Write("log", 0, 1, PAGE), Write("index", 0, 1, PAGE)],
         script: &[Append("log", 2, 100), Append("index", 2, 100)],
-        is: |left| left.length("log") == Some(100) && left.length("index") == Some(200),
+        is: |left| left.length("log") == Some(PAGE) && left.length("index") == Some(PAGE + 100),
+    },
+    Case {
+        name: "a_file_has_grown_within_its_block_and_ends_in_zeros",
+        must: BeReached,
+        profile: ANY,
+        before: &[Write("log", 0, 1, 100), Write("other", 0, 1, 1)],
+        script: &[Append("log", 2, 50), Append("other", 2, 1), Sync("other")],
+        is: |left| {
+            left.bytes("log")
+                .is_some_and(|b| b.len() == 150 && b[100..] == [0; 50])
+        },
     },
     Case {
         name: "a_new_file_is_there_and_empty",
@@ -213,7 +224,7 @@ pub const CASES: &[Case] = &[
         must: BeReached,
         profile: ANY,
         before: LOG,
-        script: &[Append("new", 2, 100), Append("log", 2, 100)],
+        script: &[Append("log", 2, 100), Append("new", 2, 100)],
         is: |left| !left.has("new") && left.length("log") == Some(200),
     },
     Case {
@@ -285,7 +296,7 @@ pub const CASES: &[Case] = &[
         must: BeReached,
         profile: ANY,
         before: LOG,
-        script: &[Link("log", "also"), Append("also", 2, 10)],
+        script: &[Append("log", 2, 10), Link("log", "also")],
         is: |left| left.length("log") == Some(110) && !left.has("also"),
     },
     Case {
@@ -389,6 +400,14 @@ pub const CASES: &[Case] = &[
             Write("three", 0, 1, 0),
         ],
         is: |left| (left.has("two") && !left.has("one")) || (left.has("three") && !left.has("two")),
+    },
+    Case {
+        name: "a_file_has_new_blocks_and_a_name_from_before_is_missing",
+        must: NeverBe,
+        profile: EXT4,
+        before: &[Write("log", 0, 1, PAGE)],
+        script: &[Write("new", 0, 1, 0), Append("log", 2, PAGE)],
+        is: |left| !left.has("new") && left.length("log") > Some(PAGE),
     },
     Case {
         name: "a_removed_file_is_back_though_another_was_synced",

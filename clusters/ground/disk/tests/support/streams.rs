@@ -162,7 +162,7 @@ impl Stream {
         self.model
             .write(self.now, ino, at as u64, &bytes, writer)
             .unwrap();
-        self.past.write(id, at, &bytes);
+        self.past.write(self.now, id, at, &bytes);
         if writer == Writer::SyncedCall {
             self.past.sync(id);
         }
