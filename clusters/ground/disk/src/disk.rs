@@ -2,7 +2,7 @@
 use crate::fs::Fs;
 use crate::ledger::Loss;
 use crate::model::{Limits, Model};
-use crate::{DiskError, DiskPaths, Policy};
+use crate::{DiskError, DiskPaths, Mode, Policy};
 use nix::errno::Errno;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -50,9 +50,19 @@ pub struct Stats {
     pub forced: u64,
 }
 
+/// What a disk is opened with, besides its place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Settings {
+    /// How it is mounted, each time.
+    pub mode: Mode,
+    /// Bounds on what it keeps to go back.
+    pub limits: Limits,
+}
+
 /// A disk. Its power is on when it is opened.
 pub struct Disk {
     model: Mutex<Model>,
+    mode: Mode,
     serving: AtomicUsize,
     pub(crate) bytes_written: AtomicU64,
     pub(crate) fsyncs: AtomicU64,
@@ -68,27 +78,33 @@ impl fmt::Debug for Disk {
 }
 
 impl Disk {
-    /// Opens a disk with the usual bounds. What is in the backing folder counts as durable.
+    /// Opens a disk as usual: write-through, with the usual bounds. What is in the backing folder counts as durable.
     pub fn open(
         paths: DiskPaths,
         reporter: impl Fn(Trouble) + Send + Sync + 'static,
     ) -> Result<Arc<Disk>, DiskError> {
-        Disk::with_limits(paths, Limits::default(), reporter)
+        Disk::with(paths, Settings::default(), reporter)
     }
 
-    /// Opens a disk with bounds of one's own.
-    pub fn with_limits(
+    /// Opens a disk with settings of one's own.
+    pub fn with(
         paths: DiskPaths,
-        limits: Limits,
+        settings: Settings,
         reporter: impl Fn(Trouble) + Send + Sync + 'static,
     ) -> Result<Arc<Disk>, DiskError> {
         Ok(Arc::new(Disk {
-            model: Mutex::new(Model::open(paths, limits)?),
+            model: Mutex::new(Model::open(paths, settings.limits)?),
+            mode: settings.mode,
             serving: AtomicUsize::new(0),
             bytes_written: AtomicU64::new(0),
             fsyncs: AtomicU64::new(0),
             reporter: Box::new(reporter),
         }))
+    }
+
+    /// How it is mounted.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Serves a `/dev/fuse` descriptor that somebody else has mounted, until that mount is gone. Returns when a

@@ -1,6 +1,7 @@
 //! The FUSE server: requests in, the model asked, answers out. Write-through: every write call arrives at once,
 //! and only pages of shared mappings arrive late. One thread serves; answers are sent with no lock of
 //! the model held.
+use crate::Mode;
 use crate::disk::Disk;
 use crate::model::{Attr, Entry, Writer, allocation, special};
 use fuser::*;
@@ -120,6 +121,13 @@ impl Filesystem for Fs {
         let _ = config.set_max_write(MAX_WRITE);
         let _ = config.add_capabilities(InitFlags::FUSE_MAX_PAGES);
         let _ = config.add_capabilities(InitFlags::FUSE_CACHE_SYMLINKS);
+        if self.disk.mode() == Mode::WriteBack {
+            let refused =
+                |_| io::Error::other("this kernel has no write-back cache for FUSE (Linux has since 3.15)");
+            config
+                .add_capabilities(InitFlags::FUSE_WRITEBACK_CACHE)
+                .map_err(refused)?;
+        }
         Ok(())
     }
 
@@ -461,6 +469,10 @@ impl Filesystem for Fs {
     }
 
     fn lseek(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: i64, whence: i32, reply: ReplyLseek) {
+        if self.disk.mode() == Mode::WriteBack {
+            // Only the kernel knows which bytes it has not written yet; it takes all for data then.
+            return reply.error(Errno::ENOSYS);
+        }
         let whence = match whence {
             nix::libc::SEEK_DATA => Whence::SeekData,
             nix::libc::SEEK_HOLE => Whence::SeekHole,

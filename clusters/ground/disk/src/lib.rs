@@ -31,6 +31,7 @@ mod draw;
 mod fs;
 #[cfg(target_os = "linux")]
 pub mod ledger;
+mod mode;
 #[cfg(target_os = "linux")]
 pub mod model;
 mod policy;
@@ -39,11 +40,12 @@ mod ranges;
 
 #[cfg(target_os = "linux")]
 pub use linux::*;
+pub use mode::Mode;
 pub use policy::{Policy, Profile, Remainder, UnknownWord};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    pub use crate::disk::{Disk, Serving, Stats, Trouble};
+    pub use crate::disk::{Disk, Serving, Settings, Stats, Trouble};
     pub use crate::ledger::Loss;
     pub use crate::model::Limits;
     pub use crate::ranges::Ranges;

@@ -86,7 +86,7 @@ impl Remainder {
 #[error("disk: {0:?} is unknown; one of {1} is wanted")]
 pub struct UnknownWord(String, String);
 
-fn known<T: Copy>(all: &[T], word: fn(T) -> &'static str, said: &str) -> Result<T, UnknownWord> {
+pub(crate) fn known<T: Copy>(all: &[T], word: fn(T) -> &'static str, said: &str) -> Result<T, UnknownWord> {
     let found = all.iter().copied().find(|one| word(*one) == said);
     let words = || all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| UnknownWord(said.into(), words()))

@@ -6,7 +6,7 @@ mod support {
     pub use home::*;
 }
 
-use disk::Policy;
+use disk::{Mode, Policy};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use std::ffi::c_void;
 use std::fs::{self, File, OpenOptions};
@@ -47,6 +47,19 @@ impl Drop for Mapping {
     }
 }
 
+/// Each of them in both modes of a mount.
+macro_rules! in_both_modes {
+    ($($name:ident)*) => {
+        mod write_through { $(#[test] fn $name() { super::$name(disk::Mode::WriteThrough) })* }
+        mod write_back { $(#[test] fn $name() { super::$name(disk::Mode::WriteBack) })* }
+    };
+}
+
+in_both_modes! {
+    a_synced_mapping_stays_and_a_late_page_goes_into_the_ledger
+    a_mapping_and_calls_see_each_other
+}
+
 fn durable_file(mnt: &Path) -> File {
     let file = OpenOptions::new()
         .read(true)
@@ -59,9 +72,8 @@ fn durable_file(mnt: &Path) -> File {
     file
 }
 
-#[test]
-fn a_synced_mapping_stays_and_a_late_page_goes_into_the_ledger() {
-    let m = Mounted::new();
+fn a_synced_mapping_stays_and_a_late_page_goes_into_the_ledger(mode: Mode) {
+    let m = Mounted::new(mode);
     m.with(|mnt| {
         let mapping = Mapping::of(&durable_file(mnt));
         mapping.fill(0, 1);
@@ -84,9 +96,8 @@ fn a_synced_mapping_stays_and_a_late_page_goes_into_the_ledger() {
     );
 }
 
-#[test]
-fn a_mapping_and_calls_see_each_other() {
-    let m = Mounted::new();
+fn a_mapping_and_calls_see_each_other(mode: Mode) {
+    let m = Mounted::new(mode);
     m.with(|mnt| {
         let file = durable_file(mnt);
         let mapping = Mapping::of(&file);

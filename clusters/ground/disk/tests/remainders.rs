@@ -7,7 +7,7 @@ mod support {
 }
 
 use disk::model::{Limits, Model, ROOT, Writer};
-use disk::{Policy, Profile, Remainder};
+use disk::{Mode, Policy, Profile, Remainder};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -74,9 +74,11 @@ fn on_the_model(name: &str) {
     check(name, seeds(name, NEVER_SEEDS), in_model);
 }
 
-fn on_a_mount(name: &str) {
+fn on_a_mount(name: &str, mode: Mode) {
     if !case(name).waits() {
-        check(name, seeds(name, NEVER_MOUNTED_SEEDS), in_mount);
+        check(name, seeds(name, NEVER_MOUNTED_SEEDS), |case, policy| {
+            in_mount(case, policy, mode)
+        });
     }
 }
 
@@ -87,10 +89,10 @@ fn prepared(home: &Home, case: &Case) -> Left {
     Left(backing)
 }
 
-fn in_mount(case: &Case, policy: Policy) -> bool {
+fn in_mount(case: &Case, policy: Policy, mode: Mode) -> bool {
     let home = Home::in_memory();
     let left = prepared(&home, case);
-    let m = Mounted::on(home);
+    let m = Mounted::on(home, mode);
     m.with(|mnt| {
         for op in case.script {
             act(mnt, *op).unwrap_or_else(|e| panic!("{op:?}: {e}"));
@@ -193,7 +195,8 @@ macro_rules! each {
     ($($name:ident)*) => {
         const NAMED: &[&str] = &[$(stringify!($name)),*];
         mod model { $(#[test] fn $name() { super::on_the_model(stringify!($name)) })* }
-        mod mount { $(#[test] fn $name() { super::on_a_mount(stringify!($name)) })* }
+        mod mount { $(#[test] fn $name() { super::on_a_mount(stringify!($name), disk::Mode::WriteThrough) })* }
+        mod cached { $(#[test] fn $name() { super::on_a_mount(stringify!($name), disk::Mode::WriteBack) })* }
     };
 }
 

@@ -286,6 +286,30 @@ fn late_pages_of_the_cache_are_unsynced_and_all_else_is_refused() {
 }
 
 #[test]
+fn of_a_page_of_the_cache_only_what_changes_counts() {
+    let mut b = bench();
+    let a = b.durable("a", &[1; 5000]);
+    let mut page = vec![1; 4096];
+    // All of it as it was: nothing to lose.
+    b.model.write(START, a, 0, &page, Writer::PageCache).unwrap();
+    assert_eq!((b.model.unsynced_bytes(), b.model.memory()), (0, 0));
+    page[100..200].fill(2);
+    b.model.write(START, a, 0, &page, Writer::PageCache).unwrap();
+    assert_eq!(b.model.unsynced_bytes(), 100);
+    // The page that an append stands in.
+    let mut last = vec![1; 5000 - 4096];
+    last.extend([3; 50]);
+    b.model.write(START, a, 4096, &last, Writer::PageCache).unwrap();
+    assert_eq!(b.model.unsynced_bytes(), 150);
+    let loss = b.cut(START);
+    assert_eq!((loss.bytes, b.content("a").unwrap()), (150, vec![1; 5000]));
+    assert_eq!(
+        (b.lost("7/a@100"), b.lost("7/a@5000")),
+        (vec![2; 100], vec![3; 50])
+    );
+}
+
+#[test]
 fn settling_wants_the_power_off() {
     let mut b = bench();
     assert!(matches!(

@@ -101,6 +101,13 @@ impl Model {
             self.powered()?;
         }
         self.tick(now);
+        let (offset, data) = match writer {
+            Writer::PageCache => self.changed(ino, offset, data)?,
+            Writer::Call | Writer::SyncedCall => (offset, data),
+        };
+        if data.is_empty() {
+            return Ok(());
+        }
         let end = offset.checked_add(data.len() as u64).ok_or(Errno::EFBIG)?;
         let number = self.journal.newest();
         let grown = self.change(now, ino, (offset, end), |file, u| {
@@ -123,6 +130,33 @@ impl Model {
         }
         self.enforce(now);
         Ok(())
+    }
+
+    /// What a page of the node's cache changes. It is written whole, though it may be no more than an append to it that
+    /// is new: only what changes counts as un-synced, or a cut would be said to take what it leaves as it was.
+    fn changed<'a>(&mut self, ino: u64, offset: u64, data: &'a [u8]) -> Result<(u64, &'a [u8]), Errno> {
+        let file = self.file(ino)?;
+        let length = match self.unsynced.get(&ino) {
+            Some(state) => state.length,
+            None => file.metadata().map_err(errno)?.len(),
+        };
+        let overlap = length.saturating_sub(offset).min(data.len() as u64);
+        if overlap == 0 {
+            return Ok((offset, data));
+        }
+        let there = read_up_to(&file, offset, offset + overlap).map_err(errno)?;
+        let same = |(a, b): &(&u8, &u8)| a == b;
+        let head = data.iter().zip(&there).take_while(same).count();
+        let tail = match overlap == data.len() as u64 {
+            true => data[head..]
+                .iter()
+                .rev()
+                .zip(there[head..].iter().rev())
+                .take_while(same)
+                .count(),
+            false => 0,
+        };
+        Ok((offset + head as u64, &data[head..data.len() - tail]))
     }
 
     /// Sets the length.

@@ -25,7 +25,7 @@ impl Home {
         }
     }
 
-    fn below(folder: &Path) -> Home {
+    pub fn below(folder: &Path) -> Home {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("disk-test-{}-{n}", std::process::id()));
         fs::create_dir_all(&path).unwrap();

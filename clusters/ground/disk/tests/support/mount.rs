@@ -2,7 +2,7 @@
 //! closure ends. Wants root and `/dev/fuse`.
 #![allow(dead_code)] // Each test program uses a part.
 use super::Home;
-use disk::{Disk, Trouble};
+use disk::{Disk, Mode, Settings, Trouble};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::{self, OpenOptions};
@@ -19,15 +19,19 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    pub fn new() -> Mounted {
-        Mounted::on(Home::new())
+    pub fn new(mode: Mode) -> Mounted {
+        Mounted::on(Home::new(), mode)
     }
 
-    pub fn on(home: Home) -> Mounted {
+    pub fn on(home: Home, mode: Mode) -> Mounted {
         let troubles: Arc<Mutex<Vec<Trouble>>> = Arc::default();
         let heard = troubles.clone();
         let report = move |t| heard.lock().unwrap().push(t);
-        let disk = Disk::open(home.paths(), report).unwrap();
+        let settings = Settings {
+            mode,
+            ..Settings::default()
+        };
+        let disk = Disk::with(home.paths(), settings, report).unwrap();
         Mounted { home, disk, troubles }
     }
 
