@@ -4,7 +4,7 @@
 //! and what the kernel says. A node whose processes the rule does not reach is an error that says so, at once where
 //! a process has no shim in it, and after [`LIMIT`] where nobody asked for a clock.
 
-use crate::{Field, Kind, Measured, NotTaken, Order, Param};
+use crate::{Field, Kind, Measured, NotTaken, Order, Param, ready};
 use clusters::{ClockRule, ClockSeen, Cluster, ProcessClock};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -20,6 +20,8 @@ const LOADING: Duration = Duration::from_secs(1);
 const OTHERS: Duration = Duration::from_millis(500);
 /// What a process is shown may differ by so much from what was asked, and by what passed while it looked.
 const BOUND_NS: i64 = 1_000_000;
+/// So often a node that says nothing is called on: an idle server has nothing to look at its clock for.
+const CALL_AGAIN: Duration = Duration::from_millis(200);
 /// A millisecond, in nanoseconds.
 const MS: f64 = 1e6;
 
@@ -120,6 +122,8 @@ struct Watch<'a> {
     since: u64,
     limit: Duration,
     began: Instant,
+    /// When it was last called on.
+    called: Instant,
     said: Said,
     /// The last answer that was not what was asked, until its process says better.
     wrong: BTreeMap<i32, ProcessClock>,
@@ -133,6 +137,7 @@ impl<'a> Watch<'a> {
             since,
             limit,
             began: Instant::now(),
+            called: Instant::now(),
             said: Said::new(),
             wrong: BTreeMap::new(),
         }
@@ -153,6 +158,7 @@ impl<'a> Watch<'a> {
                 return Ok(std::mem::take(&mut self.said));
             }
             self.check_limit(&seen)?;
+            self.call_on().await?;
             sleep(PAUSE).await;
         }
     }
@@ -178,8 +184,19 @@ impl<'a> Watch<'a> {
                 return Ok(std::mem::take(&mut self.said));
             }
             self.check_limit(&seen)?;
+            self.call_on().await?;
             sleep(PAUSE).await;
         }
+    }
+
+    /// Opens a connection to the node, as any client may: whoever accepts it looks at a clock.
+    async fn call_on(&mut self) -> Result<(), NotTaken> {
+        if self.called.elapsed() >= CALL_AGAIN {
+            // Whether it accepts does not matter here.
+            let _ = ready::accepts_now(self.cluster, self.node).await?;
+            self.called = Instant::now();
+        }
+        Ok(())
     }
 
     /// Takes in what is new.

@@ -13,7 +13,7 @@ pub struct CrashLoop;
 /// How often.
 const TIMES: Param = number(
     "times",
-    "how often it is killed, and and started again after each",
+    "how often it is killed, and started again after each",
     (1.0, 50.0),
     3.0,
 );

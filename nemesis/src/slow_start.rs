@@ -1,10 +1,10 @@
-//! A node takes long to start: its process is there, and does nothing yet.
+//! A node takes long to come back: its machine is up, and nothing listens yet.
 
 use crate::ended::{How, ended};
 use crate::{
     About, Default, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program, ready, worst,
 };
-use clusters::{Capability, Cluster, Signal};
+use clusters::{Capability, Cluster};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
@@ -14,12 +14,12 @@ pub struct SlowStart;
 /// What it is.
 const ABOUT: About = About {
     name: "slow-start",
-    text: "the program ends and is started again, and its process is stopped before it listens, for the delay",
+    text: "the program ends, and nothing listens on its machine until it is started again, after the delay",
     needs: Capability::Process,
     params: &[
         Param {
             name: "delay_ms",
-            text: "how long the new process stands still",
+            text: "how long nothing listens",
             kind: Kind::Number {
                 least: 10.0,
                 most: 60_000.0,
@@ -40,9 +40,9 @@ const ABOUT: About = About {
         ),
         (
             "delay_ms",
-            "from the start of the new one until it went on; it accepted no connection in that time",
+            "from the end of the old process to the start of the new one; no connection was accepted in between",
         ),
-        ("accepts_ms", "from when it went on until it accepts a connection"),
+        ("accepts_ms", "from the start until the new process accepts a connection"),
     ],
     program: Program::Restarts,
 };
@@ -72,17 +72,14 @@ impl Fault for SlowStart {
 async fn slow(cluster: &Cluster, node: i32, how: How, delay: Duration) -> Result<Measured, NotTaken> {
     let ended_ms = ended(cluster, node, how).await?;
     let began = Instant::now();
-    cluster.start(node)?;
-    cluster.signal(node, Signal::Stop)?;
     sleep(delay).await;
-    let listens = ready::accepts_now(cluster, node).await?;
-    cluster.signal(node, Signal::Continue)?;
-    let delay_ms = began.elapsed().as_secs_f64() * 1e3;
-    if listens {
+    if ready::accepts_now(cluster, node).await? {
         return Err(NotTaken::NotSeen(format!(
-            "node {node} listened already when its new process was stopped"
+            "something listened on node {node} though its program had ended"
         )));
     }
+    cluster.start(node)?;
+    let delay_ms = began.elapsed().as_secs_f64() * 1e3;
     let mut measured = ready::all_accept(cluster, &[node]).await?;
     measured.insert("ended_ms".into(), ended_ms);
     measured.insert("delay_ms".into(), delay_ms);

@@ -43,21 +43,26 @@ fn names() -> String {
     text
 }
 
+/// All pages of that name: some words are a fault and an anomaly.
 fn page(name: &str) -> Result<String, Error> {
+    let mut pages = Vec::new();
     if name == TARGETS {
-        return Ok(format!("{GRAMMAR}\n"));
+        pages.push(format!("{GRAMMAR}\n"));
     }
     if let Some(about) = abouts().find(|about| about.name == name) {
-        return Ok(section(about));
+        pages.push(section(about));
     }
     if BUILT_IN.iter().any(|(known, _)| *known == name) {
-        return scenario(name);
+        pages.push(scenario(name)?);
     }
     if let Some((_, text)) = anomalies().find(|(known, _)| *known == name) {
-        return Ok(format!("{name}\n\n{text}\n"));
+        pages.push(format!("the anomaly {name}\n\n{text}\n"));
     }
     if let Some((_, text)) = codes().find(|(known, _)| *known == name) {
-        return Ok(format!("{name}\n\nThe run is unknown: {text}.\n"));
+        pages.push(format!("the reason {name}\n\nThe run is unknown: {text}.\n"));
+    }
+    if !pages.is_empty() {
+        return Ok(pages.join("\n"));
     }
     let known = abouts().map(|about| about.name);
     let known = known.chain(BUILT_IN.iter().map(|(name, _)| *name));
@@ -244,19 +249,15 @@ mod tests {
         for name in ["calm", "acked-then-lost", "too-few-acks", "targets"] {
             assert!(page(name).unwrap().len() > 40, "{name}");
         }
-        assert_eq!(page("committed-metadata-lost").unwrap().lines().next(), Some("committed-metadata-lost"));
+        assert_eq!(page("committed-metadata-lost").unwrap().lines().next(), Some("the anomaly committed-metadata-lost"));
         let error = page("powercut").unwrap_err();
         assert!(error.why.contains("power-cut"), "{error}");
     }
 
     #[test]
-    fn names_of_pages_are_unique() {
-        let mut all: Vec<&str> = abouts().map(|about| about.name).collect();
-        all.extend(BUILT_IN.iter().map(|(name, _)| *name));
-        all.extend(anomalies().map(|(name, _)| name));
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
+    fn a_word_that_is_a_fault_and_an_anomaly_gets_both_pages() {
+        let both = page("corrupt").unwrap();
+        assert!(both.contains("Heals") && both.contains("the anomaly corrupt"), "{both}");
+        assert!(!page("calm").unwrap().contains("the anomaly"));
     }
 }

@@ -25,8 +25,9 @@ pub fn main(folder: &Path, seed: u64, count: usize, each: bool) -> ExitCode {
     let layout = Layout {
         run_dir: folder,
         system: talkative(),
-        controllers: 3,
-        brokers: 1,
+        // All of one role, so that each talks to each: a fault of links is seen by what passes them.
+        controllers: 4,
+        brokers: 0,
         cluster_id: "compositions".into(),
         properties: BTreeMap::new(),
         features: BTreeMap::new(),
