@@ -1,6 +1,7 @@
 //! A node as a process: its folder checked, its signals heard, its role played.
 
 use std::fs::{File, TryLockError};
+use std::sync::Arc;
 
 use storage::meta_properties::{self, MetaProperties};
 use tokio::net::TcpSocket;
@@ -10,7 +11,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::api::Catalogue;
-use crate::config::{Config, Role};
+use crate::config::{Config, Listener, Role};
 use crate::diary::{info, warning};
 use crate::failure::Failure;
 use crate::net::server::{self, Incoming};
@@ -142,52 +143,92 @@ fn signals(stop: watch::Sender<bool>) -> Result<JoinHandle<()>, Failure> {
     }))
 }
 
-/// The node's address, held from the start on, so that nobody else has it.
+/// The node's addresses, held from the start on, so that nobody else has them.
 #[derive(Debug)]
 pub struct Door {
+    bound: Vec<Bound>,
+}
+
+/// One listener's address.
+#[derive(Debug)]
+struct Bound {
     socket: TcpSocket,
+    name: Arc<str>,
     address: String,
 }
 
+/// Listeners that are served.
+#[derive(Debug)]
+pub struct Serving(Vec<JoinHandle<()>>);
+
+impl Serving {
+    /// Takes no new connection from now on.
+    pub fn abort(&self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
 impl Door {
-    /// Binds the address. Until [`Door::open`] whoever connects is refused, and knows that nothing was taken.
+    /// Binds the addresses. Until [`Door::open`] whoever connects is refused, and knows that nothing was taken.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When one of them cannot be had.
     pub fn hold(config: &Config) -> Result<Self, Failure> {
-        let address = format!("{}:{}", config.listener.host, config.listener.port);
-        match bind(config) {
-            Ok(socket) => Ok(Self { socket, address }),
-            Err(error) => Err(not_listening(&address, &error)),
-        }
+        let more = config.more_listeners.iter().map(|more| &more.listener);
+        let bound = [&config.listener].into_iter().chain(more).map(Bound::hold);
+        let bound = bound.collect::<Result<_, _>>()?;
+        Ok(Self { bound })
     }
 
     /// Serves whoever connects.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn open<E>(
-        self,
-        catalogue: Catalogue,
-        core: mpsc::UnboundedSender<E>,
-    ) -> Result<JoinHandle<()>, Failure>
+    pub fn open<E>(self, catalogue: Catalogue, core: mpsc::UnboundedSender<E>) -> Result<Serving, Failure>
     where
         E: From<Incoming> + Send + 'static,
     {
-        let listener = self
-            .socket
-            .listen(BACKLOG)
-            .map_err(|error| not_listening(&self.address, &error))?;
-        info!("listens on {}", self.address);
-        Ok(tokio::spawn(server::serve(listener, catalogue, core)))
+        let mut serving = Vec::new();
+        for Bound {
+            socket,
+            name,
+            address,
+        } in self.bound
+        {
+            let listener = socket
+                .listen(BACKLOG)
+                .map_err(|error| not_listening(&address, &error))?;
+            info!("listens on {name}://{address}");
+            serving.push(tokio::spawn(server::serve(
+                listener,
+                name,
+                catalogue,
+                core.clone(),
+            )));
+        }
+        Ok(Serving(serving))
+    }
+}
+
+impl Bound {
+    fn hold(listener: &Listener) -> Result<Self, Failure> {
+        let address = format!("{}:{}", listener.host, listener.port);
+        match bind(listener) {
+            Ok(socket) => Ok(Self {
+                socket,
+                name: listener.name.as_str().into(),
+                address,
+            }),
+            Err(error) => Err(not_listening(&address, &error)),
+        }
     }
 }
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 128;
 
-fn bind(config: &Config) -> std::io::Result<TcpSocket> {
-    let address = config.listener.address()?;
+fn bind(listener: &Listener) -> std::io::Result<TcpSocket> {
+    let address = listener.address()?;
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
     } else {

@@ -31,6 +31,18 @@ use crate::net::server::{Incoming, Reply};
 const NO_OPERATIONS: i32 = i32::MIN;
 /// The endpoints that DescribeCluster can be asked about here: brokers.
 const BROKER_ENDPOINTS: i8 = 1;
+/// "Nobody", of leaders.
+const NO_LEADER: i32 = -1;
+/// From this version of Metadata on a leader that has no such listener has an error of its own.
+const SAYS_LISTENER_NOT_FOUND: i16 = 6;
+
+/// How a question came in.
+struct By<'a> {
+    /// By this listener.
+    listener: &'a str,
+    /// What is said of a leader that has none of that name.
+    missing: ResponseError,
+}
 /// How long a change of voters may take: a majority must have it, and the new voter be reached.
 const VOTERS_CHANGE_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 /// Partitions in one answer of DescribeTopicPartitions, at most.
@@ -48,8 +60,9 @@ impl Broker {
                 reply.send(&api::BROKER.answer(version, epoch, levels, self.quorum.kraft_version()));
             }
             ApiKey::Metadata => {
+                let listener = incoming.listener.clone();
                 let (request, reply) = incoming.decode::<MetadataRequest>()?;
-                let answer = self.metadata_answer(request, reply.version());
+                let answer = self.metadata_answer(request, reply.version(), &listener);
                 reply.send(&answer);
             }
             ApiKey::DescribeQuorum => {
@@ -57,12 +70,14 @@ impl Broker {
                 self.describe_quorum(request, reply);
             }
             ApiKey::DescribeCluster => {
+                let listener = incoming.listener.clone();
                 let (request, reply) = incoming.decode::<DescribeClusterRequest>()?;
-                reply.send(&self.cluster_answer(&request));
+                reply.send(&self.cluster_answer(&request, &listener));
             }
             ApiKey::DescribeTopicPartitions => {
+                let listener = incoming.listener.clone();
                 let (request, reply) = incoming.decode::<DescribeTopicPartitionsRequest>()?;
-                reply.send(&self.describe_topics(&request));
+                reply.send(&self.describe_topics(&request, &listener));
             }
             ApiKey::AddRaftVoter => {
                 let (request, reply) = incoming.decode::<AddRaftVoterRequest>()?;
@@ -173,14 +188,21 @@ impl Broker {
         }
     }
 
-    fn metadata_answer(&self, request: MetadataRequest, version: i16) -> MetadataResponse {
+    /// Addresses are those of the listener that the question came in by: others may not be reached from there.
+    fn metadata_answer(&self, request: MetadataRequest, version: i16, listener: &str) -> MetadataResponse {
+        let missing = if version >= SAYS_LISTENER_NOT_FOUND {
+            ResponseError::ListenerNotFound
+        } else {
+            ResponseError::LeaderNotAvailable
+        };
+        let by = By { listener, missing };
         let topics = match request.topics {
             // Before version 1 an empty list meant all.
             Some(asked) if version > 0 || !asked.is_empty() => asked
                 .into_iter()
                 .map(|asked| match (asked.name, asked.topic_id) {
                     (Some(name), _) => match self.image.topic_named(name.as_str()) {
-                        Some(topic) => self.topic_metadata(topic),
+                        Some(topic) => self.topic_metadata(topic, &by),
                         None => unknown_topic(
                             Some(name),
                             uuid::Uuid::nil(),
@@ -188,7 +210,7 @@ impl Broker {
                         ),
                     },
                     (None, id) => match self.image.topic(id) {
-                        Some(topic) => self.topic_metadata(topic),
+                        Some(topic) => self.topic_metadata(topic, &by),
                         None => unknown_topic(version_needs_name(version), id, ResponseError::UnknownTopicId),
                     },
                 })
@@ -196,11 +218,11 @@ impl Broker {
             _ => self
                 .image
                 .topics()
-                .map(|topic| self.topic_metadata(topic))
+                .map(|topic| self.topic_metadata(topic, &by))
                 .collect(),
         };
         let brokers = self.image.unfenced_brokers().filter_map(|(id, broker)| {
-            let endpoint = broker.endpoint.as_ref()?;
+            let endpoint = broker.endpoints.get(listener)?;
             Some(
                 MetadataResponseBroker::default()
                     .with_node_id(BrokerId(id))
@@ -216,16 +238,26 @@ impl Broker {
             .with_topics(topics)
     }
 
-    fn topic_metadata(&self, topic: &Topic) -> MetadataResponseTopic {
+    /// The leader as a client can be told it, or why there is none for it.
+    fn leader_for(&self, state: &PartitionState, by: &By<'_>) -> (BrokerId, i16) {
+        let error = match state.leader {
+            Some(leader) => match self.image.broker(leader) {
+                Some(broker) if broker.endpoints.contains_key(by.listener) => return (BrokerId(leader), 0),
+                Some(_) => by.missing,
+                None => ResponseError::LeaderNotAvailable,
+            },
+            None => ResponseError::LeaderNotAvailable,
+        };
+        (BrokerId(NO_LEADER), error.code())
+    }
+
+    fn topic_metadata(&self, topic: &Topic, by: &By<'_>) -> MetadataResponseTopic {
         let partitions = topic.partitions.iter().map(|(index, state)| {
-            let error = match state.leader {
-                Some(_) => 0,
-                None => ResponseError::LeaderNotAvailable.code(),
-            };
+            let (leader, error) = self.leader_for(state, by);
             MetadataResponsePartition::default()
                 .with_error_code(error)
                 .with_partition_index(*index)
-                .with_leader_id(BrokerId(state.leader.unwrap_or(-1)))
+                .with_leader_id(leader)
                 .with_leader_epoch(state.leader_epoch)
                 .with_replica_nodes(ids(&state.replicas))
                 .with_isr_nodes(ids(&state.isr))
@@ -249,7 +281,7 @@ impl Broker {
             .collect()
     }
 
-    fn cluster_answer(&self, request: &DescribeClusterRequest) -> DescribeClusterResponse {
+    fn cluster_answer(&self, request: &DescribeClusterRequest, listener: &str) -> DescribeClusterResponse {
         if request.endpoint_type != BROKER_ENDPOINTS {
             return DescribeClusterResponse::default()
                 .with_error_code(ResponseError::MismatchedEndpointType.code())
@@ -257,7 +289,7 @@ impl Broker {
                 .with_endpoint_type(BROKER_ENDPOINTS);
         }
         let brokers = self.image.brokers().filter_map(|(id, broker)| {
-            let endpoint = broker.endpoint.as_ref()?;
+            let endpoint = broker.endpoints.get(listener)?;
             (request.include_fenced_brokers || !broker.fenced).then(|| {
                 DescribeClusterBroker::default()
                     .with_broker_id(BrokerId(id))
@@ -275,7 +307,15 @@ impl Broker {
     }
 
     /// Topics in the order of their names, from the cursor on, as many partitions as may be.
-    fn describe_topics(&self, request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
+    fn describe_topics(
+        &self,
+        request: &DescribeTopicPartitionsRequest,
+        listener: &str,
+    ) -> DescribeTopicPartitionsResponse {
+        let by = By {
+            listener,
+            missing: ResponseError::ListenerNotFound,
+        };
         let limit = usize::try_from(request.response_partition_limit)
             .unwrap_or(0)
             .clamp(1, MAX_PARTITIONS);
@@ -311,7 +351,7 @@ impl Broker {
             let partitions: Vec<_> = rest
                 .by_ref()
                 .take(room)
-                .map(|(index, state)| self.describe(*index, state))
+                .map(|(index, state)| self.describe(*index, state, &by))
                 .collect();
             room -= partitions.len();
             if !partitions.is_empty() || topic.partitions.is_empty() {
@@ -335,15 +375,17 @@ impl Broker {
         answer
     }
 
-    fn describe(&self, index: i32, state: &PartitionState) -> DescribeTopicPartitionsResponsePartition {
-        let error = match state.leader {
-            Some(_) => 0,
-            None => ResponseError::LeaderNotAvailable.code(),
-        };
+    fn describe(
+        &self,
+        index: i32,
+        state: &PartitionState,
+        by: &By<'_>,
+    ) -> DescribeTopicPartitionsResponsePartition {
+        let (leader, error) = self.leader_for(state, by);
         DescribeTopicPartitionsResponsePartition::default()
             .with_error_code(error)
             .with_partition_index(index)
-            .with_leader_id(BrokerId(state.leader.unwrap_or(-1)))
+            .with_leader_id(leader)
             .with_leader_epoch(state.leader_epoch)
             .with_replica_nodes(ids(&state.replicas))
             .with_isr_nodes(ids(&state.isr))

@@ -113,7 +113,7 @@ impl Broker {
                 Next::Snapshot(snapshot) => {
                     // Whatever was there may have changed, or gone.
                     changed.extend(self.image.partition_keys());
-                    self.image = Image::default();
+                    self.image = Image::new(&self.config.advertised.name);
                     for_each_record(&snapshot, |record| {
                         self.image.apply_record(record, &mut changed);
                         Ok(())

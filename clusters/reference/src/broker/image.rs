@@ -37,8 +37,8 @@ pub struct BrokerState {
     pub fenced: bool,
     /// It is on its way out.
     pub in_controlled_shutdown: bool,
-    /// Where clients reach it.
-    pub endpoint: Option<Endpoint>,
+    /// Where clients reach it, by the name of the listener that they came in by.
+    pub endpoints: BTreeMap<String, Endpoint>,
     /// Where this node reaches it.
     pub address: Option<SocketAddr>,
 }
@@ -87,8 +87,10 @@ pub struct Topic {
 }
 
 /// The cluster.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Image {
+    /// The listener that brokers use among themselves.
+    between_brokers: String,
     brokers: BTreeMap<i32, BrokerState>,
     topics: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
@@ -98,6 +100,18 @@ pub struct Image {
 }
 
 impl Image {
+    /// An empty one, of a broker that reaches others by their listener of that name.
+    pub fn new(between_brokers: &str) -> Self {
+        Self {
+            between_brokers: between_brokers.to_owned(),
+            brokers: BTreeMap::new(),
+            topics: BTreeMap::new(),
+            names: BTreeMap::new(),
+            features: BTreeMap::new(),
+            configs: BTreeMap::new(),
+        }
+    }
+
     /// Applies a committed batch, as a whole, and notes which partitions it may matter to.
     ///
     /// # Errors
@@ -170,18 +184,25 @@ impl Image {
     }
 
     fn register(&mut self, record: records::RegisterBroker) {
-        let endpoint = record.end_points.into_iter().next().map(|end_point| Endpoint {
-            host: end_point.host,
-            port: end_point.port,
+        let fitting = record
+            .end_points
+            .iter()
+            .find(|end_point| end_point.name == self.between_brokers);
+        let address = fitting
+            .or(record.end_points.first())
+            .and_then(|end_point| config::resolve(&end_point.host, end_point.port).ok());
+        let endpoints = record.end_points.into_iter().map(|end_point| {
+            let endpoint = Endpoint {
+                host: end_point.host,
+                port: end_point.port,
+            };
+            (end_point.name, endpoint)
         });
-        let address = endpoint
-            .as_ref()
-            .and_then(|endpoint| config::resolve(&endpoint.host, endpoint.port).ok());
         let broker = BrokerState {
             epoch: record.broker_epoch,
             fenced: record.fenced,
             in_controlled_shutdown: record.in_controlled_shutdown,
-            endpoint,
+            endpoints: endpoints.collect(),
             address,
         };
         self.brokers.insert(record.broker_id, broker);

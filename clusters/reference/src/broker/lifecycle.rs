@@ -154,11 +154,18 @@ impl Broker {
     }
 
     fn registration_request(&self) -> BrokerRegistrationRequest {
-        let listener = Listener::default()
-            .with_name(StrBytes::from_string(self.config.advertised.name.clone()))
-            .with_host(StrBytes::from_string(self.config.advertised.host.clone()))
-            .with_port(self.config.advertised.port)
-            .with_security_protocol(PLAINTEXT);
+        let more = self
+            .config
+            .more_listeners
+            .iter()
+            .filter_map(|more| more.advertised.as_ref());
+        let listeners = [&self.config.advertised].into_iter().chain(more).map(|told| {
+            Listener::default()
+                .with_name(StrBytes::from_string(told.name.clone()))
+                .with_host(StrBytes::from_string(told.host.clone()))
+                .with_port(told.port)
+                .with_security_protocol(PLAINTEXT)
+        });
         let feature = |feature: &features::Feature| {
             Feature::default()
                 .with_name(StrBytes::from_static_str(feature.name))
@@ -169,7 +176,7 @@ impl Broker {
             .with_broker_id(BrokerId(self.config.node_id))
             .with_cluster_id(StrBytes::from_string(self.cluster_id.clone()))
             .with_incarnation_id(self.registration.incarnation)
-            .with_listeners(vec![listener])
+            .with_listeners(listeners.collect())
             .with_features(features::SUPPORTED.iter().map(feature).collect())
             .with_log_dirs(vec![self.directory_id])
             .with_previous_broker_epoch(self.registration.previous_epoch.unwrap_or(NO_PREVIOUS_EPOCH))

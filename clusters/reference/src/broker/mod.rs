@@ -183,7 +183,7 @@ impl Broker {
             events,
             quorum,
             registration: Registration::new(previous_epoch),
-            image: Image::default(),
+            image: Image::new(&config.advertised.name),
             active: false,
             behind: false,
             partitions: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 mod address;
 mod file;
+mod listeners;
 pub mod table;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use std::time::Duration;
 pub(crate) use address::host_and_port;
 pub use address::{BootstrapServer, Listener, Voter, resolve};
 use file::Values;
+use listeners::Listeners;
+pub use listeners::MoreListener;
 
 use crate::failure::Failure;
 
@@ -42,10 +45,12 @@ pub struct Config {
     pub voters: Vec<Voter>,
     /// `controller.quorum.bootstrap.servers`. Never empty where `voters` is; without meaning where it is not.
     pub bootstrap_servers: Vec<BootstrapServer>,
-    /// Where it listens.
+    /// Where it listens for other nodes.
     pub listener: Listener,
-    /// What clients are told.
+    /// What these are told.
     pub advertised: Listener,
+    /// Listeners beside that one.
+    pub more_listeners: Vec<MoreListener>,
     /// The name of the controllers' listener.
     pub controller_listener: String,
     /// Its folder.
@@ -158,19 +163,16 @@ impl Reader<'_> {
                 "Topics are never created by asking for them.",
             ));
         }
-        let listener = self.listener("listeners", role)?;
-        let advertised = if self.values.list("advertised.listeners").is_empty() {
-            listener.clone()
-        } else {
-            self.listener("advertised.listeners", role)?
-        };
+        let listeners = Listeners::of(&self.values, role == Role::Controller)
+            .map_err(|(property, why)| self.bad(property, why))?;
         Ok(Config {
             role,
             node_id,
             voters,
             bootstrap_servers,
-            listener,
-            advertised,
+            listener: listeners.listener,
+            advertised: listeners.advertised,
+            more_listeners: listeners.more,
             controller_listener: self.values.list("controller.listener.names").concat(),
             log_dir: self.log_dir()?,
             session_timeout: self.time("broker.session.timeout.ms"),
@@ -248,26 +250,6 @@ impl Reader<'_> {
             }
         }
         Ok(servers)
-    }
-
-    /// The one listener that matters: the controllers' own, or the one that is not theirs.
-    fn listener(&self, property: &'static str, role: Role) -> Result<Listener, Failure> {
-        let controllers = self.values.list("controller.listener.names");
-        let mut fitting = Vec::new();
-        for text in self.values.list(property) {
-            let listener = Listener::parse(text)
-                .ok_or_else(|| self.bad(property, format!("'{text}' is not NAME://host:port.")))?;
-            if controllers.contains(&listener.name.as_str()) == (role == Role::Controller) {
-                fitting.push(listener);
-            }
-        }
-        match fitting.len() {
-            1 => Ok(fitting.remove(0)),
-            found => Err(self.bad(
-                property,
-                format!("It must name exactly one listener that this role serves; it names {found}."),
-            )),
-        }
     }
 
     fn only_plaintext(&self) -> Result<(), Failure> {

@@ -63,7 +63,7 @@ pub const PROPERTIES: &[Property] = &[
         List,
         Some(""),
         0,
-        "The listeners that clients are told; empty means the same as listeners.",
+        "The listeners that clients are told, each of those that come in by it; empty means the same as listeners.",
     ),
     row(
         "auto.create.topics.enable",
@@ -150,6 +150,13 @@ pub const PROPERTIES: &[Property] = &[
         "The replicas of a topic whose creation does not say.",
     ),
     row(
+        "inter.broker.listener.name",
+        Type::String,
+        Some(""),
+        0,
+        "The listener that brokers use among themselves; empty means PLAINTEXT, or the only one there is.",
+    ),
+    row(
         "listener.security.protocol.map",
         List,
         Some("CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
@@ -161,7 +168,7 @@ pub const PROPERTIES: &[Property] = &[
         List,
         None,
         0,
-        "Where the node listens: NAME://host:port.",
+        "Where the node listens: NAME://host:port, separated by commas.",
     ),
     row(
         "log.dirs",

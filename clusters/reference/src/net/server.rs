@@ -4,6 +4,8 @@
 //! [`Reply`]; the writer waits for the replies in turn. A request that is malformed, or of a call or a
 //! version that was not advertised, closes the connection, as does a reply that is dropped.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::{ApiKey, ApiVersionsResponse};
@@ -28,6 +30,8 @@ pub struct Incoming {
     pub version: i16,
     /// The body.
     pub body: Bytes,
+    /// The name of the listener that it came in by.
+    pub listener: Arc<str>,
     /// Where the answer goes.
     pub reply: Reply,
 }
@@ -71,15 +75,19 @@ impl Reply {
     }
 }
 
-/// Accepts connections until it is dropped.
-pub async fn serve<E>(listener: TcpListener, catalogue: Catalogue, core: mpsc::UnboundedSender<E>)
-where
+/// Accepts connections of the listener of that name until it is dropped.
+pub async fn serve<E>(
+    listener: TcpListener,
+    name: Arc<str>,
+    catalogue: Catalogue,
+    core: mpsc::UnboundedSender<E>,
+) where
     E: From<Incoming> + Send + 'static,
 {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(connection(stream, catalogue, core.clone()));
+                tokio::spawn(connection(stream, name.clone(), catalogue, core.clone()));
             }
             // Too many open files, or a connection that was gone before it was taken.
             Err(error) => {
@@ -96,6 +104,7 @@ const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 async fn connection<E: From<Incoming>>(
     stream: TcpStream,
+    listener: Arc<str>,
     catalogue: Catalogue,
     core: mpsc::UnboundedSender<E>,
 ) {
@@ -106,7 +115,7 @@ async fn connection<E: From<Incoming>>(
     // When one half ends so does the other: dropping the reader drops `answers`, and the writer ends once
     // the last answer is sent; a writer that fails drops `pending`.
     tokio::select! {
-        read = reader(read, catalogue, core, answers) => {
+        read = reader(read, listener, catalogue, core, answers) => {
             match read {
                 // The other side is gone, as happens every day.
                 Ok(()) | Err(FrameError::Io(_)) => {}
@@ -121,6 +130,7 @@ type Answer = oneshot::Receiver<Option<Bytes>>;
 
 async fn reader<E: From<Incoming>>(
     mut stream: OwnedReadHalf,
+    listener: Arc<str>,
     catalogue: Catalogue,
     core: mpsc::UnboundedSender<E>,
     answers: mpsc::Sender<Answer>,
@@ -144,6 +154,7 @@ async fn reader<E: From<Incoming>>(
             key,
             version: head.version,
             body: frame::strip_header(frame, key, head.version)?,
+            listener: listener.clone(),
             reply,
         };
         if core.send(incoming.into()).is_err() {

@@ -58,6 +58,8 @@ pub struct Cluster {
     folder: Folder,
     voters: Vec<(i32, SocketAddr)>,
     brokers: Vec<(i32, SocketAddr)>,
+    /// Where brokers listen for others than nodes; nowhere where it is empty.
+    second: Vec<(i32, SocketAddr)>,
     running: std::collections::BTreeMap<i32, Running>,
     properties: String,
     /// Whether the voters are named in the metadata log, and may change.
@@ -80,6 +82,7 @@ impl Cluster {
             folder: Folder::new(),
             voters: (100..).zip(first.iter().copied()).collect(),
             brokers: (0..).zip(rest.iter().copied()).collect(),
+            second: Vec::new(),
             running: Default::default(),
             properties: properties.to_owned(),
             dynamic,
@@ -139,7 +142,32 @@ impl Cluster {
 
     /// Formats and starts one.
     pub fn start(controllers: usize, brokers: usize, properties: &str, features: &[&str]) -> Self {
-        let mut cluster = Self::laid_out(controllers, brokers, properties, false);
+        let cluster = Self::laid_out(controllers, brokers, properties, false);
+        cluster.begun(features)
+    }
+
+    /// The same, where each broker of `second` listens for others than nodes too, on the listener OUTSIDE.
+    pub fn start_with_second(controllers: usize, brokers: usize, second: &[i32]) -> Self {
+        let mut cluster = Self::laid_out(controllers, brokers + second.len(), "", false);
+        let addresses = cluster
+            .brokers
+            .split_off(brokers)
+            .into_iter()
+            .map(|(_, address)| address);
+        cluster.second = second.iter().copied().zip(addresses).collect();
+        cluster.begun(&[])
+    }
+
+    /// A broker's second address.
+    pub fn second_address(&self, id: i32) -> Option<SocketAddr> {
+        self.second
+            .iter()
+            .find(|(node, _)| *node == id)
+            .map(|(_, address)| *address)
+    }
+
+    fn begun(self, features: &[&str]) -> Self {
+        let mut cluster = self;
         let features: Vec<String> = features.iter().map(|text| text.to_string()).collect();
         let levels = format::features(&features).unwrap();
         for id in cluster.ids() {
@@ -178,8 +206,13 @@ impl Cluster {
         } else {
             ("broker", "PLAINTEXT")
         };
+        let second = match self.second_address(id) {
+            Some(address) => format!(",OUTSIDE://{address}"),
+            None => String::new(),
+        };
         let text = format!(
-            "process.roles={role}\nnode.id={id}\n{quorum}={}\nlisteners={listener}://{}\n\
+            "process.roles={role}\nnode.id={id}\n{quorum}={}\nlisteners={listener}://{}{second}\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,OUTSIDE:PLAINTEXT\n\
              controller.listener.names=CONTROLLER\nlog.dirs={}\n\
              controller.quorum.election.timeout.ms=300\ncontroller.quorum.fetch.timeout.ms=600\n\
              broker.heartbeat.interval.ms=250\nbroker.session.timeout.ms=1500\nreplica.lag.time.max.ms=1500\n\
