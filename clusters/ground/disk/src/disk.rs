@@ -1,8 +1,10 @@
 //! One disk: the model behind a lock, the power switch, and the thread that serves a mount.
+use crate::faults::Faults;
 use crate::fs::Fs;
 use crate::ledger::Loss;
 use crate::model::{Limits, Model};
 use crate::{DiskError, DiskPaths, Mode, Policy};
+use fuser::Notifier;
 use nix::errno::Errno;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -63,7 +65,10 @@ pub struct Settings {
 pub struct Disk {
     model: Mutex<Model>,
     mode: Mode,
-    serving: AtomicUsize,
+    pub(crate) serving: AtomicUsize,
+    pub(crate) faults: Faults,
+    /// Tells the kernel what to forget, while a mount is served.
+    notifier: Mutex<Option<Notifier>>,
     pub(crate) bytes_written: AtomicU64,
     pub(crate) fsyncs: AtomicU64,
     reporter: Reporter,
@@ -96,6 +101,8 @@ impl Disk {
             model: Mutex::new(Model::open(paths, settings.limits)?),
             mode: settings.mode,
             serving: AtomicUsize::new(0),
+            faults: Faults::default(),
+            notifier: Mutex::default(),
             bytes_written: AtomicU64::new(0),
             fsyncs: AtomicU64::new(0),
             reporter: Box::new(reporter),
@@ -117,7 +124,12 @@ impl Disk {
         let disk = self.clone();
         self.serving.fetch_add(1, Ordering::SeqCst);
         let thread = std::thread::Builder::new().name("disk".into()).spawn(move || {
-            let ended = Fs::session(disk.clone(), mounted).and_then(|session| session.run());
+            let ended = Fs::session(disk.clone(), mounted).and_then(|session| {
+                *disk.notifier() = Some(session.notifier());
+                session.run()
+            });
+            // It holds the device open.
+            *disk.notifier() = None;
             disk.serving.fetch_sub(1, Ordering::SeqCst);
             // Nobody may be waiting any more.
             let _ = said.send(ended);
@@ -129,9 +141,11 @@ impl Disk {
         Ok(Serving { done })
     }
 
-    /// The cut: no write and no sync that was not answered before becomes durable after this returns.
+    /// The cut: no write and no sync that was not answered before becomes durable after this returns. All that waits by
+    /// a fault is answered.
     pub fn power_off(&self) {
-        self.model().power_off(now());
+        self.model_off();
+        self.faults.power(true);
     }
 
     /// Whether the power is off.
@@ -144,7 +158,10 @@ impl Disk {
         if self.serving.load(Ordering::SeqCst) > 0 {
             return Err(DiskError::StillServing);
         }
-        self.model().settle(fault, policy)
+        let loss = self.model().settle(fault, policy)?;
+        self.faults.look_again();
+        self.faults.power(false);
+        Ok(loss)
     }
 
     /// Counters.
@@ -159,6 +176,10 @@ impl Disk {
             memory: model.memory() as u64,
             forced: model.forced(),
         }
+    }
+
+    pub(crate) fn notifier(&self) -> MutexGuard<'_, Option<Notifier>> {
+        self.notifier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn model(&self) -> MutexGuard<'_, Model> {
@@ -226,7 +247,7 @@ fn ended_badly() -> std::io::Error {
 }
 
 /// The machine's monotonic clock, which all processes of a run share.
-fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     use nix::time::{ClockId, clock_gettime};
     // CLOCK_MONOTONIC is always there on Linux.
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from)

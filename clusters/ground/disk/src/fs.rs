@@ -3,10 +3,11 @@
 //! the model held.
 use crate::Mode;
 use crate::disk::Disk;
-use crate::model::{Attr, Entry, Writer, allocation, special};
+use crate::model::{Attr, Entry, Owner, Writer, allocation, special};
+use crate::serve::Served;
 use fuser::*;
 use nix::errno::Errno as Code;
-use nix::libc::{O_DSYNC, O_EXCL, O_TRUNC};
+use nix::libc::{O_EXCL, O_TRUNC};
 use nix::unistd::Whence;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -26,14 +27,14 @@ const MAX_WRITE: u32 = 1 << 20;
 const GENERATION: Generation = Generation(0);
 
 pub(crate) struct Fs {
-    disk: Arc<Disk>,
+    pub(crate) disk: Arc<Disk>,
     /// Entries of open folders, as they were when reading began.
     listings: Mutex<HashMap<u64, Vec<Entry>>>,
     handles: AtomicU64,
 }
 
 impl Fs {
-    pub(crate) fn session(disk: Arc<Disk>, mounted: OwnedFd) -> io::Result<Session<Fs>> {
+    pub(crate) fn session(disk: Arc<Disk>, mounted: OwnedFd) -> io::Result<Session<Served>> {
         let fs = Fs {
             disk,
             listings: Mutex::default(),
@@ -41,7 +42,7 @@ impl Fs {
         };
         let mut config = Config::default();
         config.n_threads = Some(1);
-        Session::from_fd(fs, mounted, SessionACL::All, config)
+        Session::from_fd(Served::new(fs), mounted, SessionACL::All, config)
     }
 
     fn listings(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Vec<Entry>>> {
@@ -63,7 +64,7 @@ impl Fs {
     }
 }
 
-fn code(e: Code) -> Errno {
+pub(crate) fn code(e: Code) -> Errno {
     Errno::from_i32(e as i32)
 }
 
@@ -115,8 +116,8 @@ fn since_epoch(t: TimeOrNow) -> Duration {
     at.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-impl Filesystem for Fs {
-    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+impl Fs {
+    pub(crate) fn init(&self, config: &mut KernelConfig) -> io::Result<()> {
         // What the kernel does not have is done without: smaller writes, symlinks read each time.
         let _ = config.set_max_write(MAX_WRITE);
         let _ = config.add_capabilities(InitFlags::FUSE_MAX_PAGES);
@@ -131,40 +132,31 @@ impl Filesystem for Fs {
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    pub(crate) fn lookup(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         self.created(
             self.disk.request("lookup", |m, _| m.lookup(parent.0, name)),
             reply,
         );
     }
 
-    fn forget(&self, _: &Request, ino: INodeNo, count: u64) {
+    pub(crate) fn forget(&self, ino: INodeNo, count: u64) {
         self.disk.model().forget(ino.0, count);
     }
 
-    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+    pub(crate) fn getattr(&self, ino: INodeNo, reply: ReplyAttr) {
         match self.disk.request("stat", |m, _| m.attr(ino.0)) {
             Ok(attr) => reply.attr(&KNOWN_FOR, &file_attr(&attr)),
             Err(e) => reply.error(code(e)),
         }
     }
 
-    fn setattr(
+    pub(crate) fn setattr(
         &self,
-        _: &Request,
         ino: INodeNo,
         mode: Option<u32>,
-        uid: Option<u32>,
-        gid: Option<u32>,
+        (uid, gid): (Option<u32>, Option<u32>),
         size: Option<u64>,
-        atime: Option<TimeOrNow>,
-        mtime: Option<TimeOrNow>,
-        _: Option<SystemTime>,
-        _: Option<FileHandle>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<SystemTime>,
-        _: Option<BsdFileFlags>,
+        (atime, mtime): (Option<TimeOrNow>, Option<TimeOrNow>),
         reply: ReplyAttr,
     ) {
         let changed = self.disk.request("a change of attributes", |m, now| {
@@ -188,7 +180,7 @@ impl Filesystem for Fs {
         }
     }
 
-    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+    pub(crate) fn readlink(&self, ino: INodeNo, reply: ReplyData) {
         use std::os::unix::ffi::OsStrExt;
         match self.disk.request("readlink", |m, _| m.read_link(ino.0)) {
             Ok(target) => reply.data(target.as_os_str().as_bytes()),
@@ -196,17 +188,15 @@ impl Filesystem for Fs {
         }
     }
 
-    fn mknod(
+    pub(crate) fn mknod(
         &self,
-        r: &Request,
+        owner: Owner,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
         umask: u32,
-        _: u32,
         reply: ReplyEntry,
     ) {
-        let owner = Some((r.uid(), r.gid()));
         let perm = mode & !umask & 0o7777;
         let made = self.disk.request("mknod", |m, now| match special(mode) {
             Some(what) => m.special(now, parent.0, name, what, perm, owner),
@@ -218,15 +208,22 @@ impl Filesystem for Fs {
         self.created(made, reply);
     }
 
-    fn mkdir(&self, r: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
-        let owner = Some((r.uid(), r.gid()));
+    pub(crate) fn mkdir(
+        &self,
+        owner: Owner,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        reply: ReplyEntry,
+    ) {
         let made = self.disk.request("mkdir", |m, now| {
             m.mkdir(now, parent.0, name, mode & !umask, owner)
         });
         self.created(made, reply);
     }
 
-    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    pub(crate) fn unlink(&self, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         empty(
             self.disk
                 .request("unlink", |m, now| m.unlink(now, parent.0, name)),
@@ -234,15 +231,21 @@ impl Filesystem for Fs {
         );
     }
 
-    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    pub(crate) fn rmdir(&self, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         empty(
             self.disk.request("rmdir", |m, now| m.rmdir(now, parent.0, name)),
             reply,
         );
     }
 
-    fn symlink(&self, r: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let owner = Some((r.uid(), r.gid()));
+    pub(crate) fn symlink(
+        &self,
+        owner: Owner,
+        parent: INodeNo,
+        name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
         self.created(
             self.disk
                 .request("symlink", |m, now| m.symlink(now, parent.0, name, target, owner)),
@@ -250,9 +253,8 @@ impl Filesystem for Fs {
         );
     }
 
-    fn rename(
+    pub(crate) fn rename(
         &self,
-        _: &Request,
         parent: INodeNo,
         name: &OsStr,
         newparent: INodeNo,
@@ -272,7 +274,7 @@ impl Filesystem for Fs {
         );
     }
 
-    fn link(&self, _: &Request, ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
+    pub(crate) fn link(&self, ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
         self.created(
             self.disk
                 .request("link", |m, now| m.link(now, ino.0, newparent.0, newname)),
@@ -280,7 +282,7 @@ impl Filesystem for Fs {
         );
     }
 
-    fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    pub(crate) fn open(&self, ino: INodeNo, reply: ReplyOpen) {
         // O_TRUNC comes as a change of length of its own, before this.
         match self.disk.request("open", |m, _| m.opened(ino.0)) {
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
@@ -288,19 +290,17 @@ impl Filesystem for Fs {
         }
     }
 
-    fn create(
+    pub(crate) fn create(
         &self,
-        r: &Request,
+        owner: Owner,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        umask: u32,
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let owner = Some((r.uid(), r.gid()));
         let made = self.disk.request("create", |m, now| {
-            let attr = match m.create(now, parent.0, name, mode & !umask, owner) {
+            let attr = match m.create(now, parent.0, name, mode, owner) {
                 Err(Code::EEXIST) if flags & O_EXCL == 0 => {
                     let attr = m.lookup(parent.0, name)?;
                     if flags & O_TRUNC != 0 {
@@ -322,17 +322,7 @@ impl Filesystem for Fs {
         }
     }
 
-    fn read(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        size: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
+    pub(crate) fn read(&self, ino: INodeNo, offset: u64, size: u32, reply: ReplyData) {
         match self
             .disk
             .request("read", |m, _| m.read(ino.0, offset, size as usize))
@@ -342,24 +332,7 @@ impl Filesystem for Fs {
         }
     }
 
-    fn write(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        data: &[u8],
-        write_flags: WriteFlags,
-        flags: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        // O_SYNC has O_DSYNC's bit.
-        let writer = match write_flags.contains(WriteFlags::FUSE_WRITE_CACHE) {
-            true => Writer::PageCache,
-            false if flags.0 & O_DSYNC != 0 => Writer::SyncedCall,
-            false => Writer::Call,
-        };
+    pub(crate) fn write(&self, ino: INodeNo, offset: u64, data: &[u8], writer: Writer, reply: ReplyWrite) {
         match self
             .disk
             .request("write", |m, now| m.write(now, ino.0, offset, data, writer))
@@ -374,34 +347,25 @@ impl Filesystem for Fs {
     }
 
     /// Nothing to do at a close, and the kernel need not ask again.
-    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+    pub(crate) fn flush(&self, reply: ReplyEmpty) {
         reply.error(Errno::ENOSYS);
     }
 
-    fn release(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        _: bool,
-        reply: ReplyEmpty,
-    ) {
+    pub(crate) fn release(&self, ino: INodeNo, reply: ReplyEmpty) {
         self.disk.model().closed(ino.0);
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+    pub(crate) fn fsync(&self, ino: INodeNo, reply: ReplyEmpty) {
         self.sync(self.disk.request("fsync", |m, now| m.sync(now, ino.0)), reply);
     }
 
-    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    pub(crate) fn opendir(&self, reply: ReplyOpen) {
         let handle = self.handles.fetch_add(1, Relaxed);
         reply.opened(FileHandle(handle), FopenFlags::empty());
     }
 
-    fn readdir(&self, _: &Request, ino: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+    pub(crate) fn readdir(&self, ino: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let mut listings = self.listings();
         if offset == 0 {
             match self.disk.request("readdir", |m, _| m.list(ino.0)) {
@@ -419,12 +383,12 @@ impl Filesystem for Fs {
         reply.ok();
     }
 
-    fn releasedir(&self, _: &Request, _: INodeNo, fh: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
+    pub(crate) fn releasedir(&self, fh: FileHandle, reply: ReplyEmpty) {
         self.listings().remove(&fh.0);
         reply.ok();
     }
 
-    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+    pub(crate) fn fsyncdir(&self, ino: INodeNo, reply: ReplyEmpty) {
         self.sync(
             self.disk
                 .request("fsync of a folder", |m, now| m.sync_folder(now, ino.0)),
@@ -432,12 +396,14 @@ impl Filesystem for Fs {
         );
     }
 
-    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+    /// `room` bounds what is free, in bytes.
+    pub(crate) fn statfs(&self, room: Option<u64>, reply: ReplyStatfs) {
+        let free = |blocks: u64, size: u64| room.map_or(blocks, |bytes| blocks.min(bytes / size.max(1)));
         match self.disk.request("statfs", |m, _| m.statvfs()) {
             Ok(s) => reply.statfs(
                 s.blocks(),
-                s.blocks_free(),
-                s.blocks_available(),
+                free(s.blocks_free(), s.fragment_size()),
+                free(s.blocks_available(), s.fragment_size()),
                 s.files(),
                 s.files_free(),
                 s.block_size() as u32,
@@ -448,16 +414,7 @@ impl Filesystem for Fs {
         }
     }
 
-    fn fallocate(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        offset: u64,
-        length: u64,
-        mode: i32,
-        reply: ReplyEmpty,
-    ) {
+    pub(crate) fn fallocate(&self, ino: INodeNo, offset: u64, length: u64, mode: i32, reply: ReplyEmpty) {
         let Some(how) = allocation(mode) else {
             return reply.error(Errno::EOPNOTSUPP);
         };
@@ -468,7 +425,7 @@ impl Filesystem for Fs {
         );
     }
 
-    fn lseek(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: i64, whence: i32, reply: ReplyLseek) {
+    pub(crate) fn lseek(&self, ino: INodeNo, offset: i64, whence: i32, reply: ReplyLseek) {
         if self.disk.mode() == Mode::WriteBack {
             // Only the kernel knows which bytes it has not written yet; it takes all for data then.
             return reply.error(Errno::ENOSYS);

@@ -28,6 +28,8 @@ mod disk;
 #[cfg(target_os = "linux")]
 mod draw;
 #[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod fs;
 #[cfg(target_os = "linux")]
 pub mod ledger;
@@ -37,15 +39,25 @@ pub mod model;
 mod policy;
 #[cfg(target_os = "linux")]
 mod ranges;
+mod rule;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod swap;
 
 #[cfg(target_os = "linux")]
 pub use linux::*;
 pub use mode::Mode;
 pub use policy::{Policy, Profile, Remainder, UnknownWord};
+pub use rule::{
+    ALL_PPM, CallKind, Crash, DiskEffect, DiskRule, DiskRuleCounts, DiskSwap, Errors, MAX_CUT_BYTES,
+    MAX_DAMAGED_FILES, MAX_WAIT_NS, Mended, Spread, Stripe, Swapped,
+};
 
 #[cfg(target_os = "linux")]
 mod linux {
     pub use crate::disk::{Disk, Serving, Settings, Stats, Trouble};
+    pub use crate::faults::Crashed;
     pub use crate::ledger::Loss;
     pub use crate::model::Limits;
     pub use crate::ranges::Ranges;
@@ -62,6 +74,8 @@ pub struct DiskPaths {
     pub trash: PathBuf,
     /// Bytes that a cut dropped: `<lost>/<fault>/<path>@<offset>`.
     pub lost: PathBuf,
+    /// Disks that were replaced, and copies: `<images>/<fault>/`. Made when needed, on the file system of `backing`.
+    pub images: PathBuf,
     /// JSON lines, one a cut and one a forced write-back.
     pub ledger: PathBuf,
 }
@@ -74,6 +88,7 @@ impl DiskPaths {
             backing: home.join("disk"),
             trash: home.join("trash"),
             lost: home.join("lost"),
+            images: home.join("images"),
             ledger: home.join("disk-ledger.jsonl"),
         }
     }
@@ -101,6 +116,9 @@ pub enum DiskError {
     /// [`Disk::serve`] with the power off.
     #[error("disk: the power is off; settle comes before serve")]
     PowerIsOff,
+    /// A fault's rule is out of bounds.
+    #[error("disk: the rule cannot be: {0}")]
+    Rule(String),
     /// A thread could not be started.
     #[error("disk: no thread for the server: {0}; raise the limit of processes")]
     Thread(std::io::Error),

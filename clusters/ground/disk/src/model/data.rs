@@ -273,6 +273,9 @@ impl Model {
         };
         let was = state.cost();
         let (from, to) = touched;
+        if let Some(gone) = self.gone.get_mut(&ino) {
+            gone.touched(from, to);
+        }
         let too_much = self.off_since.is_none() && was + state.would_add(from, to) > self.limits.memory;
         let kept = if too_much {
             Ok(())
@@ -313,7 +316,7 @@ impl Model {
 const SMALL_READ: usize = 16 << 10;
 
 /// Bytes of a file that are not holes, within `[from, to)`.
-pub(super) fn extents(file: &File, from: u64, to: u64) -> Ranges {
+pub(crate) fn extents(file: &File, from: u64, to: u64) -> Ranges {
     let mut found = Ranges::default();
     let mut at = from;
     while at < to {

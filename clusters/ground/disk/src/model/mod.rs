@@ -17,12 +17,15 @@
 //! see `journal`. Both are tracked at once, since only the cut says which of them is asked for.
 mod choice;
 mod data;
+mod gone;
+mod harm;
 mod journal;
 mod names;
 mod nodes;
 mod settle;
 mod unsynced;
 
+pub(crate) use data::extents;
 pub use data::{Allocate, Writer};
 pub use names::{Entry, Owner, Special, allocation, special};
 pub use nodes::ROOT;
@@ -30,6 +33,7 @@ pub use nodes::ROOT;
 use crate::backing::{Files, errno};
 use crate::ledger::{self, Bound, Line, WrittenBack};
 use crate::{DiskError, DiskPaths};
+use gone::Gone;
 use journal::Journal;
 use nix::errno::Errno;
 use nodes::Nodes;
@@ -85,6 +89,8 @@ pub struct Model {
     files: Files,
     journal: Journal,
     unsynced: HashMap<u64, Unsynced>,
+    /// Pages that a failed sync has given up.
+    gone: HashMap<u64, Gone>,
     /// Files by the generation of their state: the oldest first.
     oldest: BTreeMap<u64, u64>,
     generations: u64,
@@ -112,6 +118,7 @@ impl Model {
             files: Files::default(),
             journal: Journal::default(),
             unsynced: HashMap::new(),
+            gone: HashMap::new(),
             oldest: BTreeMap::new(),
             generations: 0,
             memory: 0,
@@ -217,6 +224,9 @@ impl Model {
         if let Some(was) = self.unsynced.remove(&ino) {
             self.memory -= was.cost();
             self.oldest.remove(&was.generation);
+        }
+        if self.gone.get_mut(&ino).is_some_and(Gone::synced) {
+            self.gone.remove(&ino);
         }
     }
 

@@ -94,6 +94,7 @@ impl Model {
         if vanished {
             self.files.close(ino);
             self.data_durable(ino);
+            self.gone.remove(&ino);
             self.nodes.vanish(ino);
         }
     }

@@ -69,6 +69,19 @@ impl Nodes {
         }
     }
 
+    /// All that were met.
+    pub(crate) fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        self.nodes.keys().copied()
+    }
+
+    pub(crate) fn of_backing(&self, backing: u64) -> Option<u64> {
+        self.by_backing.get(&backing).copied()
+    }
+
+    pub(crate) fn backing_of(&self, ino: u64) -> Option<u64> {
+        self.nodes.get(&ino).map(|node| node.backing)
+    }
+
     pub(crate) fn get(&self, ino: u64) -> Option<&Node> {
         self.nodes.get(&ino)
     }

@@ -140,7 +140,13 @@ impl Model {
 
     /// Files that are there now, or come back. Not those whose removal is kept, or that came and went.
     fn concerned(&mut self, plan: &Plan) -> Vec<u64> {
-        let mut inos: Vec<u64> = self.unsynced.keys().chain(&plan.fresh).copied().collect();
+        let mut inos: Vec<u64> = self
+            .unsynced
+            .keys()
+            .chain(self.gone.keys())
+            .chain(&plan.fresh)
+            .copied()
+            .collect();
         inos.sort_unstable();
         inos.dedup();
         inos.retain(|ino| {
@@ -205,7 +211,7 @@ impl Model {
             .label(ino, &plan.removed)
             .unwrap_or_else(|| ino.to_string().into());
         let written = self.unsynced.get(&ino).map(|state| &state.written);
-        let (lost, kept, left_length) = match (plan.data.get(&ino), written) {
+        let (mut lost, mut kept, mut left_length) = match (plan.data.get(&ino), written) {
             _ if plan.fresh.contains(&ino) => {
                 let all = extents(&file, 0, meta.len());
                 (all, Ranges::default(), None)
@@ -215,8 +221,21 @@ impl Model {
                 written.and(&left.kept),
                 Some(left.length),
             ),
+            _ if self.gone.contains_key(&ino) => (Ranges::default(), Ranges::default(), Some(meta.len())),
             _ => return Ok(()),
         };
+        if let Some(gone) = self.gone.get(&ino).filter(|_| !plan.fresh.contains(&ino)) {
+            let none = Ranges::default();
+            let left = plan.data.get(&ino).map_or(&none, |(_, left)| &left.kept);
+            let also = gone.lost(&file, left).map_err(host("read", &path))?;
+            left_length = left_length.map(|length| {
+                let mut there = also.clone();
+                there.cut_off(length);
+                gone.length_without(&there, length)
+            });
+            also.iter().for_each(|(from, to)| lost.add(from, to));
+            kept = kept.but(&also);
+        }
         let label_text = label.to_string_lossy().into_owned();
         if !kept.is_empty() {
             account.kept.push(KeptFile {
@@ -300,13 +319,20 @@ impl Model {
 
     fn restore_data(&mut self, plan: &Plan) -> Result<(), DiskError> {
         for ino in self.concerned(plan) {
-            let Some(path) = self.nodes.path(ino).filter(|_| self.unsynced.contains_key(&ino)) else {
+            let ours = |ino: &u64| self.unsynced.contains_key(ino) || self.gone.contains_key(ino);
+            let Some(path) = self.nodes.path(ino).filter(|_| ours(&ino)) else {
                 continue;
             };
             let file = self.file(ino).map_err(|e| host("open", &path)(e.into()))?;
             if let (Some(state), Some((base, left))) = (self.unsynced.get(&ino), plan.data.get(&ino)) {
                 state
                     .restore(&file, *base, left)
+                    .map_err(host("put durable bytes back into", &path))?;
+            }
+            if let Some(gone) = self.gone.get(&ino) {
+                let none = Ranges::default();
+                let kept = plan.data.get(&ino).map_or(&none, |(_, left)| &left.kept);
+                gone.restore(&file, kept)
                     .map_err(host("put durable bytes back into", &path))?;
             }
         }
@@ -359,6 +385,7 @@ impl Model {
 
     fn start_anew(&mut self) -> Result<(), DiskError> {
         self.unsynced.clear();
+        self.gone.clear();
         self.oldest.clear();
         self.memory = 0;
         self.trash_bytes = 0;

@@ -186,6 +186,27 @@ impl Unsynced {
         Ok(())
     }
 
+    /// A page as it is on the disk; zeros where nothing is.
+    pub(crate) fn durable_page(&self, page: u64) -> Vec<u8> {
+        let mut bytes = self
+            .before
+            .get(&page)
+            .and_then(Option::as_deref)
+            .map_or_else(Vec::new, <[u8]>::to_vec);
+        bytes.resize(PAGE as usize, 0);
+        bytes
+    }
+
+    /// A durable byte that was written over is another.
+    pub(crate) fn mend_before(&mut self, at: u64, bad: u8, good: u8) {
+        if let Some(Some(bytes)) = self.before.get_mut(&(at / PAGE))
+            && let Some(byte) = bytes.get_mut((at % PAGE) as usize)
+            && *byte == bad
+        {
+            *byte = good;
+        }
+    }
+
     /// A change of length became durable, apart from data.
     pub(crate) fn commit_length(&mut self, length: u64) {
         self.base = self.base.set(length);
