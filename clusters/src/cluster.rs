@@ -194,6 +194,7 @@ impl Cluster {
             for id in role.first_id..role.first_id + count {
                 let home = layout.run_dir.join("nodes").join(id.to_string());
                 let spec = NodeSpec {
+                    disk: ground::DiskKind::Fuse,
                     id,
                     name: format!("node-{id}"),
                     home: home.clone(),

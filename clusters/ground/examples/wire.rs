@@ -144,6 +144,7 @@ mod bench {
         let (ground, events) = Ground::attach().unwrap();
         let addresses = [1, 2].map(|id| {
             let spec = NodeSpec {
+                disk: ground::DiskKind::Fuse,
                 id,
                 name: format!("n{id}"),
                 home: folder.join(format!("nodes/{id}")),

@@ -69,6 +69,33 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
+/// What a node's disk is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskKind {
+    /// A file system of ours, which knows what was synced: what a cut leaves is chosen. Needs no root.
+    #[default]
+    Fuse,
+    /// A real ext4 on a loop device: what a cut leaves it decides itself. Needs root.
+    Ext4,
+    /// A real xfs on a loop device, likewise.
+    Xfs,
+}
+
+impl DiskKind {
+    /// All of them, the default first.
+    pub const ALL: [DiskKind; 3] = [DiskKind::Fuse, DiskKind::Ext4, DiskKind::Xfs];
+
+    /// Its word in plans and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            DiskKind::Fuse => "fuse",
+            DiskKind::Ext4 => "ext4",
+            DiskKind::Xfs => "xfs",
+        }
+    }
+}
+
 /// A node to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSpec {
@@ -82,6 +109,9 @@ pub struct NodeSpec {
     /// Folders and files below `/tmp` that the node still sees, though its `/tmp` is its own (an installed system).
     /// The run's folder is always seen.
     pub visible: Vec<PathBuf>,
+    /// What its disk is. A real one leaves nothing in the folder `disk`: what is on it is gone with the run.
+    #[serde(default)]
+    pub disk: DiskKind,
 }
 
 /// A program to run on a node.

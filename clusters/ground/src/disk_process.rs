@@ -1,11 +1,13 @@
 //! The disk of one node: a process that serves its file system to the node and answers the keeper.
 //!
+//! A real disk (`real_disk`) serves itself, and has its own answers.
+//!
 //! The main thread talks to the keeper and holds no lock of the disk while it waits; a thread of the disk serves the
 //! mount. What is durable, and what a cut takes, the `disk` crate decides.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +17,10 @@ use disk::{Disk, DiskPaths, Policy, Serving};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
+use crate::api::DiskKind;
 use crate::packet::Channel;
 use crate::proto::{DiskLoss, DiskStats, FromDisk, ToDisk};
+use crate::real_disk::{self, process::Process as RealDisk};
 use crate::sys;
 
 /// How long the mount may take to go once the node is dead: the kernel tears it down with the node's namespace.
@@ -52,6 +56,8 @@ struct DiskProcess {
     /// Whose it is.
     node: i32,
     disk: Option<Arc<Disk>>,
+    /// In its place.
+    real: Option<RealDisk>,
     serving: Option<(Serving, RawFd)>,
 }
 
@@ -64,6 +70,7 @@ impl DiskProcess {
             keeper: Arc::new(keeper),
             node: 0,
             disk: None,
+            real: None,
             serving: None,
         })
     }
@@ -73,10 +80,13 @@ impl DiskProcess {
         let Some((message, descriptors)) = self.keeper.receive_with::<ToDisk>()? else {
             return Ok(false);
         };
-        let answer = self
-            .obey(message, descriptors)
-            .unwrap_or_else(|why| FromDisk::Failed { why });
-        match self.keeper.send(&answer) {
+        let done = match &mut self.real {
+            Some(real) => real.obey(message),
+            None => self.obey(message, descriptors).map(|answer| (answer, None)),
+        };
+        let (answer, beside) = done.unwrap_or_else(|why| (FromDisk::Failed { why }, None));
+        let beside: Vec<BorrowedFd> = beside.iter().map(AsFd::as_fd).collect();
+        match self.keeper.send_with(&answer, &beside) {
             Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             sent => sent.map(|()| true),
         }
@@ -84,7 +94,19 @@ impl DiskProcess {
 
     fn obey(&mut self, message: ToDisk, descriptors: Vec<OwnedFd>) -> Result<FromDisk, String> {
         match message {
-            ToDisk::Open { node, home } => self.open(node, DiskPaths::in_home(home))?,
+            ToDisk::Open { node, home, disk } => {
+                let kind = match disk {
+                    DiskKind::Fuse => None,
+                    DiskKind::Ext4 => Some(real_disk::Kind::Ext4),
+                    DiskKind::Xfs => Some(real_disk::Kind::Xfs),
+                };
+                match kind.map(|kind| RealDisk::open(kind, home.clone())) {
+                    None => self.open(node, DiskPaths::in_home(home))?,
+                    Some(Ok(real)) => self.real = Some(real),
+                    Some(Err(error)) => return Ok(FromDisk::Lacks(error)),
+                }
+            }
+            ToDisk::Mount => return Err("it is a disk of ours, which its node's init mounts".into()),
             ToDisk::Serve => self.serve(descriptors)?,
             ToDisk::PowerOff => self.disk()?.power_off(),
             ToDisk::Abort => self.abort()?,
@@ -288,6 +310,7 @@ mod tests {
 
         fn open(&self) {
             self.done(ToDisk::Open {
+                disk: DiskKind::Fuse,
                 node: 1,
                 home: self.home.clone(),
             });
@@ -347,6 +370,7 @@ mod tests {
         assert!(bench.refused(ToDisk::Stats).contains("not open"));
         bench.open();
         bench.refused(ToDisk::Open {
+            disk: DiskKind::Fuse,
             node: 1,
             home: bench.home.clone(),
         });

@@ -7,7 +7,7 @@
 //! └ keeper     PID 1 of the run's namespaces: one thread; makes the rest on request, reaps
 //!   ├ harness  the caller's own role, `__harness`; holds a Ground
 //!   ├ wire     the switch: one TAP a node
-//!   ├ disk     one a node: a FUSE file system that can lose its power
+//!   ├ disk     one a node: a FUSE file system that can lose its power, or a real one that is made to
 //!   └ init     one a node with power: PID 1 of the node's namespaces
 //!     └ the node's program
 //! ```
@@ -83,6 +83,8 @@ mod net;
 mod owner;
 #[cfg(target_os = "linux")]
 pub mod packet;
+#[cfg(target_os = "linux")]
+pub mod real_disk;
 #[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::sys;
 
-/// The most descriptors one message carries: a node's init hands over its TAP and its FUSE device.
+/// The most descriptors one message carries: a node's init hands over its TAP, and its FUSE device.
 pub const MAX_DESCRIPTORS: usize = 2;
 
 /// How long a sender waits for a receiver that does not read. The other end has a thread or a loop that always

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use disk::Policy;
 use serde::{Deserialize, Serialize};
 
+use crate::api::{DiskKind, Error};
 use crate::link_rule::{LinkRule, RuleCounts};
 
 /// The port of the harness's clients.
@@ -146,11 +147,17 @@ pub enum ToDisk {
         /// The node's folder on the host, and there. In it: `disk`, the backing folder, and `lost`, both there; the
         /// disk adds a folder for removed names and its ledger.
         home: PathBuf,
+        /// What it is. A real one is made here; answered `Lacks` where the machine cannot.
+        #[serde(default)]
+        disk: DiskKind,
     },
-    /// Power is on: serve the FUSE device beside this message, which the node's init has mounted. Answered `Done`
+    /// Power is on, of a real disk: answered `Done`, with the mount beside it, which is in no namespace yet.
+    Mount,
+    /// Power is on, of a disk of ours: serve the FUSE device beside this message, mounted by the node's init. Answered `Done`
     /// once a thread is about to read it; the kernel's INIT may come later.
     Serve,
-    /// The cut: from this instant no sync is acknowledged. Everything outstanding is answered (EIO); what the
+    /// The cut: from this instant no sync is acknowledged. A real disk is read, within bounds, and shut down. With ours
+    /// everything outstanding is answered (EIO); what the
     /// kernel still writes is taken in as un-synced. Answered `Done`.
     PowerOff,
     /// Close the FUSE device at once: the kernel fails every request and lets its callers die. Only after
@@ -180,6 +187,8 @@ pub enum FromDisk {
     Loss(DiskLoss),
     /// How much the disk holds.
     Stats(DiskStats),
+    /// The machine cannot have such a disk.
+    Lacks(Error),
     /// It is not done.
     Failed {
         /// What was tried and why it failed.

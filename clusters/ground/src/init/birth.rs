@@ -13,7 +13,7 @@ use super::clock::Pages;
 use crate::api::{Error, Namespaces};
 use crate::lacks::{Mechanism, lacks};
 use crate::net::{self, NODE_DEVICE};
-use crate::{mounts, sys};
+use crate::{mounts, real_disk, sys};
 
 /// Where programs put what need not last; the node's own.
 const TMP: &str = "/tmp";
@@ -23,13 +23,15 @@ const SHM: &str = "/dev/shm";
 /// What the keeper is handed, and what init remembers.
 pub struct World {
     pub tap: OwnedFd,
-    pub fuse: OwnedFd,
+    /// None where the disk is a real one.
+    pub fuse: Option<OwnedFd>,
     pub namespaces: Namespaces,
     pub own_proc: bool,
     pub clock: Pages,
 }
 
-pub fn make(birth: &Birth) -> Result<World, Error> {
+/// Makes it; `mount` is that of a real disk.
+pub fn make(birth: &Birth, mount: Option<OwnedFd>) -> Result<World, Error> {
     umask(Mode::from_bits_truncate(0o022));
     let name = sys::said("sethostname", nix::unistd::sethostname(&birth.spec.name));
     name.map_err(|why| lacks(Mechanism::Mounts, &why))?;
@@ -38,7 +40,14 @@ pub fn make(birth: &Birth) -> Result<World, Error> {
     let tap = net::make_port(NODE_DEVICE, birth.port).map_err(|why| lacks(Mechanism::Tap, &why))?;
     own_folders(birth).map_err(|why| lacks(Mechanism::Mounts, &why))?;
     let clock = Pages::make(&birth.clock).map_err(|why| lacks(Mechanism::Mounts, &why))?;
-    let fuse = mount_disk(birth).map_err(|why| lacks(Mechanism::Fuse, &why))?;
+    let fuse = match mount {
+        Some(mount) => {
+            let moved = real_disk::move_to(&mount, &birth.spec.home.join("mount"));
+            moved.map_err(|why| lacks(Mechanism::Mounts, &why))?;
+            None
+        }
+        None => Some(mount_disk(birth).map_err(|why| lacks(Mechanism::Fuse, &why))?),
+    };
     let namespaces = namespaces().map_err(|why| lacks(Mechanism::Mounts, &why))?;
     Ok(World {
         tap,

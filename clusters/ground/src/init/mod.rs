@@ -24,7 +24,7 @@ use program::Running;
 /// Keeper to init.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToInit {
-    /// First of all. Answered `Ready` or `Unborn`.
+    /// First of all, with the mount of a real disk beside it. Answered `Ready` or `Unborn`.
     Birth(Birth),
     /// Answered `Started` or `Failed`.
     Start {
@@ -53,7 +53,7 @@ pub struct Birth {
 /// Init to keeper. `Ended` comes unasked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromInit {
-    /// With the TAP and the FUSE device beside it.
+    /// With the TAP beside it, and the FUSE device where the disk is ours.
     Ready(Namespaces),
     Unborn(Error),
     Started {
@@ -129,15 +129,17 @@ fn begin() -> std::io::Result<Init> {
         "signalfd",
         SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK),
     )?;
-    let Some(ToInit::Birth(birth)) = keeper.receive()? else {
+    let Some((ToInit::Birth(birth), beside)) = keeper.receive_with()? else {
         return Err(std::io::Error::other("the keeper's first word is not of a birth"));
     };
-    let (own_proc, clock) = match birth::make(&birth) {
+    let (own_proc, clock) = match birth::make(&birth, beside.into_iter().next()) {
         Ok(world) => {
-            keeper.send_with(
-                &FromInit::Ready(world.namespaces),
-                &[world.tap.as_fd(), world.fuse.as_fd()],
-            )?;
+            let beside: Vec<_> = [&world.tap]
+                .into_iter()
+                .chain(&world.fuse)
+                .map(AsFd::as_fd)
+                .collect();
+            keeper.send_with(&FromInit::Ready(world.namespaces), &beside)?;
             // Both descriptors are closed here: the wire and the disk alone hold them.
             (world.own_proc, world.clock)
         }

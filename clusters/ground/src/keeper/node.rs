@@ -90,6 +90,7 @@ impl Keeper {
         let open = ToDisk::Open {
             node: spec.id,
             home: spec.home.clone(),
+            disk: spec.disk,
         };
         // At most MAX_NODES, so a port is at most PORTS.
         let port = FIRST_NODE + self.nodes.len() as u8;
@@ -107,6 +108,7 @@ impl Keeper {
             Ok(FromDisk::Done { .. }) => Ok(net::address(port)),
             // It has no power and never will: the run cannot go on without it.
             Ok(FromDisk::Failed { why }) => Err(failed(why)),
+            Ok(FromDisk::Lacks(error)) => Err(error),
             Ok(other) => self.die(format!("the disk of node {id} answers {other:?} when opened")),
             Err(silence) => self.die(format!("the disk of node {id} hangs when opened: {silence}")),
         }

@@ -3,19 +3,20 @@
 //! A power cut is silent where a kill is loud: a killed process's kernel closes its connections, a dead machine says
 //! nothing. So the order of a cut is: every link of every node to be cut first (that instant is the cut); then the
 //! disks, which acknowledge no sync from then on; then SIGKILL to the inits; only when every process is gone, what the
-//! disks have left. Power comes back in a new network namespace, in which no old connection can speak.
+//! disks have left. The processes of a node with a real disk stand still before it is cut, so that what it takes can be
+//! told: nobody hears of that, its links are cut already. Power comes back in a new network namespace, in which no old connection can speak.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use disk::Policy;
-use nix::sys::signal::{Signal, kill};
+use disk::{Policy, Profile, Remainder};
+use nix::sys::signal::{Signal as UnixSignal, kill};
 use nix::unistd::Pid;
 
 use super::children::Silence;
-use super::node::{DISK_PATIENCE, Life};
+use super::node::{DISK_PATIENCE, Life, SIGNAL_PATIENCE};
 use super::{Keeper, refused};
-use crate::api::{Error, Namespaces, PowerCut, PoweredOn};
+use crate::api::{DiskKind, Error, Namespaces, PowerCut, PoweredOn, Signal};
 use crate::init::{Birth, FromInit, ToInit};
 use crate::proto::{DiskLoss, FromDisk, ToDisk, ToWire};
 use crate::spawn::{self, Child, Role};
@@ -26,6 +27,8 @@ const BIRTH_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the processes of a killed node may take to be gone, before its disk lets go of the mount: a process in a
 /// file system's call that nobody answers does not die.
 const DEATH_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a real disk may take to be mounted, or looked at and cut: it reads what a cut could take.
+const REAL_DISK_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a disk may take to make what a cut leaves: it rewrites files.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -79,11 +82,18 @@ impl Keeper {
             port,
             run_dir: self.run_dir.clone(),
         };
-        let answer = match init.channel.send(&ToInit::Birth(birth)) {
+        let failed = |why: String| refused(format!("powering node {id} on"), why, "see the harness's log");
+        let mount = match birth.spec.disk {
+            DiskKind::Fuse => None,
+            DiskKind::Ext4 | DiskKind::Xfs => Some(self.mount(at).map_err(failed)?),
+        };
+        let beside: Vec<_> = mount.iter().map(AsFd::as_fd).collect();
+        let answer = match init.channel.send_with(&ToInit::Birth(birth), &beside) {
             Ok(()) => self.await_answer(id, &init.channel, BIRTH_PATIENCE),
             Err(error) => Err(Silence::Broken(error)),
         };
-        let failed = |why: String| refused(format!("powering node {id} on"), why, "see the harness's log");
+        // The node alone has it from here on: it goes with the node's namespace.
+        drop(mount);
         let (ready, descriptors) = answer.map_err(|silence| failed(format!("its init: {silence}")))?;
         let mut namespaces = match ready {
             FromInit::Ready(namespaces) => namespaces,
@@ -92,12 +102,28 @@ impl Keeper {
         };
         // In its own eyes it is process 1.
         namespaces.init = init.pid.as_raw();
-        let [tap, fuse]: [OwnedFd; 2] = descriptors
-            .try_into()
-            .map_err(|_| failed("its init sent no network and no disk".into()))?;
-        self.serve(at, fuse).map_err(failed)?;
+        let mut descriptors = descriptors.into_iter();
+        let tap = descriptors.next();
+        let tap = tap.ok_or_else(|| failed("its init sent no network".into()))?;
+        match (self.nodes[at].spec.disk, descriptors.next()) {
+            (DiskKind::Fuse, Some(fuse)) => self.serve(at, fuse).map_err(failed)?,
+            (DiskKind::Fuse, None) => return Err(failed("its init sent no disk".into())),
+            (DiskKind::Ext4 | DiskKind::Xfs, _) => {}
+        }
         self.plug(port, tap)?;
         Ok(namespaces)
+    }
+
+    /// The mount of a real disk, for the node's init to move into its namespace.
+    fn mount(&mut self, at: usize) -> Result<OwnedFd, String> {
+        let (id, channel) = (self.nodes[at].id(), self.nodes[at].disk.channel.clone());
+        channel.send(&ToDisk::Mount).map_err(|error| error.to_string())?;
+        match self.await_answer(id, &channel, REAL_DISK_PATIENCE) {
+            Ok((FromDisk::Done { .. }, mut mount)) if mount.len() == 1 => Ok(mount.remove(0)),
+            Ok((FromDisk::Failed { why }, _)) => Err(why),
+            Ok((other, _)) => Err(format!("its disk answered {other:?}")),
+            Err(silence) => self.die(format!("{} hangs: {silence}", self.nodes[at].disk_name())),
+        }
     }
 
     fn serve(&mut self, at: usize, fuse: OwnedFd) -> Result<(), String> {
@@ -119,7 +145,7 @@ impl Keeper {
     fn abandon(&mut self, pid: Pid) {
         if self.children.death(pid).is_none() {
             // Not reaped, so the id is its own.
-            let _ = kill(pid, Signal::SIGKILL);
+            let _ = kill(pid, UnixSignal::SIGKILL);
             self.await_deaths(&[pid], DEATH_PATIENCE);
         }
         // One that lives on all the same is reaped when it dies, and belongs to nobody.
@@ -143,10 +169,20 @@ impl Keeper {
                     "power it on first",
                 ));
             }
+            allows(self.nodes[at].spec.disk, policy).map_err(|why| {
+                refused(
+                    format!("cutting the power of node {id}"),
+                    why,
+                    "leave remainder and profile out, or run it with --disk fuse",
+                )
+            })?;
             places.push(at);
         }
         let ports = places.iter().map(|at| self.nodes[*at].port).collect();
         let cut_at_ns = self.wire_done(&what, &ToWire::Unplug { ports })?;
+        for at in &places {
+            self.stand_still(*at);
+        }
         for at in &places {
             self.disk_off(*at, &ToDisk::PowerOff);
         }
@@ -177,7 +213,7 @@ impl Keeper {
         for pid in &pids {
             self.children.expect(*pid);
             // Not reaped, so the id is its own; one that is dying already is what we want.
-            let _ = kill(*pid, Signal::SIGKILL);
+            let _ = kill(*pid, UnixSignal::SIGKILL);
         }
         self.await_deaths(&pids, DEATH_PATIENCE);
         for at in places {
@@ -198,6 +234,21 @@ impl Keeper {
         deaths
     }
 
+    /// Stops every process of a node with a real disk. One that does not stop in time only makes the ledger less exact.
+    fn stand_still(&mut self, at: usize) {
+        if self.nodes[at].spec.disk == DiskKind::Fuse {
+            return;
+        }
+        let Some(channel) = self.nodes[at].life.as_ref().map(|life| life.init.channel.clone()) else {
+            return;
+        };
+        let id = self.nodes[at].id();
+        match self.ask::<FromInit>(id, &channel, &ToInit::Signal(Signal::Stop), SIGNAL_PATIENCE) {
+            Ok(FromInit::Signalled(_) | FromInit::Failed { .. }) => {}
+            other => self.odd_init(at, other),
+        }
+    }
+
     fn await_deaths(&mut self, pids: &[Pid], within: Duration) {
         let deadline = Instant::now() + within;
         while pids.iter().any(|pid| self.children.death(*pid).is_none()) {
@@ -210,7 +261,11 @@ impl Keeper {
     }
 
     fn disk_off(&mut self, at: usize, order: &ToDisk) {
-        match self.ask_disk(at, order, DISK_PATIENCE) {
+        let patience = match self.nodes[at].spec.disk {
+            DiskKind::Fuse => DISK_PATIENCE,
+            DiskKind::Ext4 | DiskKind::Xfs => REAL_DISK_PATIENCE,
+        };
+        match self.ask_disk(at, order, patience) {
             FromDisk::Done { .. } => {}
             other => self.die(format!(
                 "{} answers {order:?} with {other:?}",
@@ -242,6 +297,49 @@ impl Keeper {
             )),
             Ok((other, _)) => self.die(format!("{name} answers {other:?}")),
             Err(silence) => self.die(format!("{name} hangs: {silence}")),
+        }
+    }
+}
+
+/// Whether a disk can leave what a policy asks for: what a real one leaves is its own affair, and any seed is as good.
+fn allows(disk: DiskKind, policy: Policy) -> Result<(), String> {
+    let Policy {
+        remainder, profile, ..
+    } = policy;
+    if disk == DiskKind::Fuse || (remainder, profile) == (Remainder::default(), Profile::default()) {
+        return Ok(());
+    }
+    Err(format!(
+        "remainder {} under profile {} was asked for, and its disk is a real {}, which decides itself what a cut leaves",
+        remainder.word(),
+        profile.word(),
+        disk.word()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_disk_takes_the_default_with_any_seed_and_nothing_else() {
+        let policy = Policy {
+            seed: 7,
+            ..Policy::default()
+        };
+        assert_eq!(allows(DiskKind::Ext4, policy), Ok(()));
+        let others = Remainder::ALL
+            .iter()
+            .skip(1)
+            .map(|remainder| Policy::from(*remainder));
+        let strict = Policy {
+            profile: Profile::PosixStrict,
+            ..Policy::default()
+        };
+        for policy in others.chain([strict]) {
+            assert_eq!(allows(DiskKind::Fuse, policy), Ok(()));
+            let why = allows(DiskKind::Xfs, policy).unwrap_err();
+            assert!(why.contains("a real xfs"), "{why}");
         }
     }
 }

@@ -44,6 +44,7 @@ impl Bench {
         let home = self.run_dir.join(format!("nodes/{id}"));
         let (name, visible) = (format!("n{id}"), vec![]);
         let spec = NodeSpec {
+            disk: ground::DiskKind::Fuse,
             id,
             name,
             home,

@@ -60,6 +60,7 @@ impl Bench {
         let (home, visible) = (self.home(id), vec![]);
         self.ground
             .add_node(NodeSpec {
+                disk: ground::DiskKind::Fuse,
                 id,
                 name: format!("n{id}"),
                 home,
@@ -360,6 +361,7 @@ impl Bench {
         assert!(why(twice.unwrap_err()).contains("runs already"));
         assert!(why(self.ground.power_off(&[1, 1], 0, Policy::default()).unwrap_err()).contains("twice"));
         let spec = |id, home: &str| NodeSpec {
+            disk: ground::DiskKind::Fuse,
             id,
             name: "x".into(),
             home: home.into(),
