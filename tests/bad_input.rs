@@ -5,14 +5,11 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use support::answers::{FALLEN, wrong};
 use support::machine::Machine;
-use support::{Folder, Run, ackall, clean, executable, ground, is_root, skipped, spawn};
-
-/// An ordinary user as good as any.
-const NOBODY: &str = "65534";
+use support::private::{Private, devices, setpriv_is_there};
+use support::{Folder, ackall, ground, is_root, skipped};
 
 /// What an error must be: its status, and words of its three lines.
 struct Expected<'a> {
@@ -188,94 +185,6 @@ fn a_run_folder_in_use_is_refused_and_kept() {
     assert_eq!(fs::read(&kept).unwrap(), b"mine");
 }
 
-/// What a shell script in a mount namespace of its own says and leaves. `$ACKALL` is the executable, `$HERE` a folder.
-struct Private {
-    folder: Folder,
-    root: bool,
-}
-
-impl Private {
-    /// None where the machine has no way to it: said.
-    fn new(name: &str) -> Option<Private> {
-        let folder = Folder::new(name);
-        let root = is_root();
-        let private = Private { folder, root };
-        let tried = private.shell("mount -t tmpfs none \"$HERE\"").output();
-        match tried {
-            Ok(output) if output.status.success() => Some(private),
-            Ok(output) => {
-                skipped("private-mounts", String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(e) => {
-                skipped("private-mounts", &format!("unshare, of util-linux: {e}"));
-                None
-            }
-        }
-    }
-
-    /// The same, where only root can arrange it.
-    fn of_root(name: &str) -> Option<Private> {
-        if !is_root() {
-            skipped("root", "device nodes with other rights are root's to make");
-            return None;
-        }
-        Private::new(name)
-    }
-
-    fn shell(&self, script: &str) -> Command {
-        // To be reached by any user.
-        let copy = self.folder.0.join("ackall");
-        if !copy.exists() {
-            fs::copy(executable(), &copy).unwrap();
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let here = self.folder.0.join("here");
-        fs::create_dir_all(&here).unwrap();
-        let mut command = clean(Command::new("unshare"));
-        command.arg("--mount");
-        if !self.root {
-            command.args(["--user", "--map-root-user"]);
-        }
-        command
-            .args(["--", "sh", "-euc", script])
-            .env("ACKALL", &copy)
-            .env("HERE", &here);
-        command.current_dir(&self.folder.0);
-        command
-    }
-
-    fn run(&self, script: &str) -> Run {
-        spawn(self.shell(script), &self.folder.0, "shell").wait()
-    }
-}
-
-/// Device nodes of our own in the place of the machine's, with these rights.
-fn devices(fuse: &str, tun: &str) -> String {
-    format!(
-        "mkdir -p \"$HERE/dev\"
-         mount -t tmpfs -o mode=755 none \"$HERE/dev\"
-         mknod -m {fuse} \"$HERE/dev/fuse\" c 10 229
-         mknod -m {tun} \"$HERE/dev/tun\" c 10 200
-         mount --bind \"$HERE/dev/fuse\" /dev/fuse
-         mount --bind \"$HERE/dev/tun\" /dev/net/tun
-         mkdir -p \"$HERE/runs\"; chown {NOBODY}:{NOBODY} \"$HERE/runs\"
-         as_nobody() {{ exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- \"$@\"; }}\n"
-    )
-}
-
-fn setpriv_is_there() -> bool {
-    let there = Command::new("setpriv")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok();
-    if !there {
-        skipped("setpriv", "setpriv, of util-linux, is not installed");
-    }
-    there
-}
-
 /// A machine that lacks something: `run` and `doctor` say what, and leave nothing.
 fn lacks(what: &str, private: &Private, script: &str, says: &[&str]) {
     let before = Machine::now();
@@ -447,43 +356,4 @@ fn an_ordinary_user_with_open_devices_has_a_whole_run() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), run.said());
     assert_eq!(run.result()["environment"]["as_root"], false);
     assert_eq!(before.left(&private.folder.0), [""; 0]);
-}
-
-#[test]
-fn doctor_tells_each_mechanism() {
-    let _ground = ground();
-    let output = ackall().args(["doctor", "--json"]).output().unwrap();
-    let probes: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(probes.len() > 3, "{probes:?}");
-    // Those that single faults need may be missing here; then it is told what helps.
-    const NEEDED: [&str; 7] = [
-        "namespaces",
-        "mounts",
-        "network namespace",
-        "TAP device",
-        "FUSE",
-        "nested namespaces",
-        "space",
-    ];
-    for probe in &probes {
-        let text = |field: &str| probe[field].as_str().unwrap();
-        assert!(!text("name").is_empty() && !text("how").is_empty(), "{probe}");
-        let available = probe["available"] == true;
-        assert!(available || !NEEDED.contains(&text("name")), "{probe}");
-        assert_eq!(available, text("why_not").is_empty(), "{probe}");
-        assert_eq!(available, text("remedy").is_empty(), "{probe}");
-    }
-    let names: Vec<&str> = probes.iter().map(|probe| probe["name"].as_str().unwrap()).collect();
-    for name in NEEDED.iter().chain(&["signals", "clock shim", "cgroup cpu", "descriptor limits", "Java"]) {
-        assert!(names.contains(name), "{name}: {names:?}");
-    }
-    let table = ackall().arg("doctor").output().unwrap();
-    assert_eq!(table.status.code(), Some(0));
-    let lines = String::from_utf8(table.stdout).unwrap();
-    for probe in &probes {
-        assert!(
-            lines.contains(probe["name"].as_str().unwrap()),
-            "{probe}: {lines}"
-        );
-    }
 }

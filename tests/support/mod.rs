@@ -6,6 +6,7 @@ pub mod deaths;
 pub mod decoder;
 pub mod history;
 pub mod machine;
+pub mod private;
 pub mod wire;
 
 use std::fs::{self, File};
