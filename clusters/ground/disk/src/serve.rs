@@ -141,8 +141,8 @@ impl Served {
             Outcome::Held(fault) => {
                 let began = Instant::now();
                 let job = move || {
-                    act(&fs, reply, Outcome::Done);
                     fs.disk.faults.state().engine.answered(fault, began.elapsed());
+                    act(&fs, reply, Outcome::Done);
                 };
                 self.disk().faults.waiting.hold(fault, Box::new(job));
             }
@@ -211,14 +211,15 @@ impl Served {
         let delays = decision.delays.clone();
         let began = Instant::now();
         let job = move || {
-            act();
-            // Each has its own part of the wait, and of its being late.
-            let off = began.elapsed().saturating_sub(delay);
+            // Each has its own part of the wait, and its being late; one that was let go early waited no longer.
             let waited = began.elapsed();
+            let late = waited.saturating_sub(delay);
             let mut state = disk.faults.state();
             for (fault, own) in delays {
-                state.engine.answered(fault, (own + off).min(waited));
+                state.engine.answered(fault, (own + late).min(waited));
             }
+            drop(state);
+            act();
         };
         let faults = decision.delays.iter().map(|(fault, _)| *fault).collect();
         self.disk()
