@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::api::{Error, Event};
+use crate::outside::Door;
 use crate::packet::Channel;
 use crate::request::{Answer, Asked, Request, ToHarness};
 
@@ -18,6 +19,9 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 /// The exit status of a harness whose keeper has gone: it can do nothing any more, and nobody reads its status.
 const KEEPER_GONE: i32 = 70;
 
+/// How long the control socket may take to come: it is the keeper's first word.
+const DOOR_PATIENCE: Duration = Duration::from_secs(10);
+
 type Waiting = Arc<Mutex<HashMap<u64, SyncSender<Answer>>>>;
 
 pub struct Connection {
@@ -25,6 +29,7 @@ pub struct Connection {
     waiting: Waiting,
     /// The next request's id. Held while sending, so that ids are sent in order.
     next: Mutex<u64>,
+    door: Mutex<Receiver<Door>>,
 }
 
 impl Connection {
@@ -32,16 +37,18 @@ impl Connection {
         let channel = Arc::new(Channel::inherited().map_err(|error| not_a_harness(&error))?);
         let waiting = Waiting::default();
         let (events, receiver) = mpsc::channel();
+        let (door, doors) = mpsc::channel();
         let reader = (channel.clone(), waiting.clone());
         std::thread::Builder::new()
             .name("ground".into())
-            .spawn(move || read(&reader.0, &reader.1, &events))
+            .spawn(move || read(&reader.0, &reader.1, &events, &door))
             .map_err(|error| not_a_harness(&error))?;
         Ok((
             Connection {
                 channel,
                 waiting,
                 next: Mutex::new(0),
+                door: Mutex::new(doors),
             },
             receiver,
         ))
@@ -56,6 +63,16 @@ impl Connection {
         answer.recv_timeout(ANSWER_PATIENCE).map_err(|error| {
             lock(&self.waiting).remove(&id);
             keeper_hangs(&what, &error)
+        })
+    }
+
+    /// The control socket, once.
+    pub fn door(&self) -> Result<Door, Error> {
+        lock(&self.door).recv_timeout(DOOR_PATIENCE).map_err(|_| Error {
+            what: "taking the run's control socket".into(),
+            why: "the front has handed none in".into(),
+            next: "launch the run with one".into(),
+            machine: false,
         })
     }
 
@@ -81,21 +98,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Reads until the keeper is gone, and ends the process then: the socket is the life-line.
-fn read(channel: &Channel, waiting: &Waiting, events: &Sender<Event>) {
+fn read(channel: &Channel, waiting: &Waiting, events: &Sender<Event>, door: &Sender<Door>) {
     loop {
-        match channel.receive::<ToHarness>() {
-            Ok(Some(ToHarness::Answer { id, answer })) => {
-                let waits = lock(waiting).remove(&id);
-                // Who waited too long is gone; so is its answer.
-                let _ = waits.map(|waits| waits.try_send(answer));
-            }
-            // A harness that does not listen to events misses them.
-            Ok(Some(ToHarness::Event(event))) => _ = events.send(event),
+        let received = channel.receive_with::<ToHarness>();
+        let (message, mut beside) = match received {
+            Ok(Some(received)) => received,
             Ok(None) => std::process::exit(KEEPER_GONE),
             Err(error) => {
                 eprintln!("the harness cannot read what the keeper says: {error}");
                 std::process::exit(KEEPER_GONE)
             }
+        };
+        match message {
+            ToHarness::Answer { id, answer } => {
+                let waits = lock(waiting).remove(&id);
+                // Who waited too long is gone; so is its answer.
+                let _ = waits.map(|waits| waits.try_send(answer));
+            }
+            // A harness that does not listen to events misses them.
+            ToHarness::Event(event) => _ = events.send(event),
+            // Nobody waits for it where the harness serves none.
+            ToHarness::Door => _ = beside.pop().map(|fd| door.send(Door::of(fd))),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use crate::{disk_process, doctor, init, keeper, sys, wire};
+use crate::{disk_process, doctor, forward, init, keeper, sys, wire};
 
 /// Runs the role that the first argument names, and gives its exit status: `__keeper`, `__wire`,
-/// `__disk`, `__init` or `__probe`. None where it is something else. Call it first thing in `main`.
+/// `__disk`, `__init`, `__forward` or `__probe`. None where it is something else. Call it first thing in `main`.
 pub fn dispatch() -> Option<ExitCode> {
     let role = std::env::args_os().nth(1)?;
     let (name, main): (&str, fn() -> ExitCode) = match role.to_str()? {
@@ -13,6 +13,7 @@ pub fn dispatch() -> Option<ExitCode> {
         "__wire" => ("ackall-wire", wire::main),
         "__disk" => ("ackall-disk", disk),
         "__init" => ("ackall-init", init::main),
+        "__forward" => ("ackall-forward", forward::main),
         "__probe" => ("ackall-probe", doctor::stage::main),
         _ => return None,
     };

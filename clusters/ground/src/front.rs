@@ -12,6 +12,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use crate::api::{Ended, Error, Launch, LaunchError};
 use crate::keeper::{FromFront, ToFront};
 use crate::lacks;
+use crate::outside::Outside;
 use crate::spawn::{self, Child, Role, SpawnError};
 use crate::{GRACE, cgroup, owner, sys};
 
@@ -21,6 +22,12 @@ use crate::{GRACE, cgroup, owner, sys};
 ///
 /// Call it from the thread that lives longest: when that thread ends, the run does.
 pub fn launch(launch: Launch) -> Result<Ended, LaunchError> {
+    launch_with(launch, Outside::default())
+}
+
+/// [`launch`], and hands in what the run has of the host: the harness takes it with [`crate::Ground::door`] and
+/// [`crate::Ground::forward`].
+pub fn launch_with(launch: Launch, outside: Outside) -> Result<Ended, LaunchError> {
     sys::close_on_exec_all().map_err(|why| unprepared(&why))?;
     let mut signals = Signals::take().map_err(|why| unprepared(&why))?;
     let keeper = start_keeper(&launch).map_err(|error| LaunchError(lacks::cannot_spawn(&error)))?;
@@ -29,9 +36,12 @@ pub fn launch(launch: Launch) -> Result<Ended, LaunchError> {
         run_dir: launch.run_dir,
         harness_args: launch.harness_args,
         owner,
+        door: outside.door.is_some(),
+        loopback: outside.loopback.0.len(),
     };
     // Where the keeper is gone already, its end is seen below.
     let _ = keeper.channel.send(&order);
+    hand_in(&keeper, outside);
     let tag = tag_of(&keeper);
     let said = follow(&keeper, &mut signals);
     let status = reap(&keeper);
@@ -67,6 +77,14 @@ fn start_keeper(launch: &Launch) -> Result<Child, SpawnError> {
         stdin: true,
         owner: launch.owner,
     })
+}
+
+/// The descriptors that the order announced. Ours are closed: with the run they are gone.
+fn hand_in(keeper: &Child, outside: Outside) {
+    let door = outside.door.iter().map(|door| door.descriptor().as_fd());
+    for descriptor in door.chain(outside.loopback.0.iter().map(AsFd::as_fd)) {
+        let _ = keeper.channel.send_with(&FromFront::Given, &[descriptor]);
+    }
 }
 
 /// What the run's cgroups are known by: the number of the keeper's PID namespace.

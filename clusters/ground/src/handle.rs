@@ -1,6 +1,6 @@
 //! The harness's handle on the ground: each method asks the keeper one thing and waits for its answer.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,6 +11,7 @@ use crate::clock_rule::{ClockRule, ClockSeen};
 use crate::connection::Connection;
 use crate::limit::{Limit, LimitSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
+use crate::linux::{Door, Entry};
 use crate::request::{Answer, Request};
 
 /// The ground, as the harness holds it. Clones share one connection to the keeper, which handles requests one at a
@@ -232,6 +233,38 @@ impl Ground {
         match self.connection.ask(Request::Namespaces { node })? {
             Answer::Namespaces(namespaces) => Ok(namespaces),
             other => Err(other.unexpected()),
+        }
+    }
+
+    /// The run's control socket, where the front has handed one in. Once: whoever has it serves it.
+    pub fn door(&self) -> Result<Door, Error> {
+        self.connection.door()
+    }
+
+    /// From now on what comes in by a listener that the front has handed in, counted from 0, goes to this address of a
+    /// node, as a client's connection.
+    pub fn forward(&self, listener: usize, to: SocketAddr) -> Result<(), Error> {
+        match self.connection.ask(Request::Forward { listener, to })? {
+            Answer::Forwarded => Ok(()),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// A way into a node that has power, for somebody outside: a command that runs in its namespaces, and ends with it.
+    pub fn entry(&self, node: i32) -> Result<Entry, Error> {
+        let failed = |why: String| Error {
+            what: format!("opening a way into node {node}"),
+            why,
+            next: "try again".into(),
+            machine: false,
+        };
+        let before = self.namespaces(node)?;
+        let entry = Entry::into_node(before.init).map_err(|error| failed(error.to_string()))?;
+        // While it is the node's init now, its number was that of no other process then.
+        if self.namespaces(node)? == before {
+            Ok(entry)
+        } else {
+            Err(failed("it lost its power meanwhile".into()))
         }
     }
 

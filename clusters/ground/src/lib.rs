@@ -7,6 +7,7 @@
 //! └ keeper     PID 1 of the run's namespaces: one thread; makes the rest on request, reaps
 //!   ├ harness  the caller's own role, `__harness`; holds a Ground
 //!   ├ wire     the switch: one TAP a node
+//!   ├ forward  connections from the host's loopback, where the front has handed listeners in
 //!   ├ disk     one a node: a FUSE file system that can lose its power, or a real one that is made to
 //!   └ init     one a node with power: PID 1 of the node's namespaces
 //!     └ the node's program
@@ -50,8 +51,10 @@ mod page;
 #[cfg(target_os = "linux")]
 mod linux {
     pub use crate::dispatch::dispatch;
-    pub use crate::front::launch;
-    pub use crate::host::{free_bytes, is_root};
+    pub use crate::enter::{Entry, Left};
+    pub use crate::front::{launch, launch_with};
+    pub use crate::host::{free_bytes, is_root, leave_session, user_id};
+    pub use crate::outside::{Call, Door, Loopback, Outside};
     pub use crate::owner::{act_as_owner, give_all};
 }
 
@@ -66,6 +69,10 @@ mod dispatch;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 #[cfg(target_os = "linux")]
+mod enter;
+#[cfg(target_os = "linux")]
+mod forward;
+#[cfg(target_os = "linux")]
 mod front;
 #[cfg(target_os = "linux")]
 mod host;
@@ -79,6 +86,8 @@ mod lacks;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod net;
+#[cfg(target_os = "linux")]
+mod outside;
 #[cfg(target_os = "linux")]
 mod owner;
 #[cfg(target_os = "linux")]
@@ -113,7 +122,10 @@ pub use disk::{Policy, Profile, Remainder};
 pub use handle::Ground;
 pub use limit::{Limit, LimitSeen};
 pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};
-pub use linux::{act_as_owner, dispatch, free_bytes, give_all, is_root, launch};
+pub use linux::{
+    Call, Door, Entry, Left, Loopback, Outside, act_as_owner, dispatch, free_bytes, give_all, is_root,
+    launch, launch_with, leave_session, user_id,
+};
 
 /// The device to which the observer's sockets are bound, so that its links can be told from the clients'.
 pub const OBSERVER_DEVICE: &str = "observer";

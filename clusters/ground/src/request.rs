@@ -1,6 +1,6 @@
 //! The messages between the harness and the keeper. An answer carries its request's id; events come unasked.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use disk::Policy;
 use serde::{Deserialize, Serialize};
@@ -96,13 +96,22 @@ pub enum Request {
     DiskStats {
         node: i32,
     },
+    Forward {
+        listener: usize,
+        to: SocketAddr,
+    },
 }
 
 /// Keeper to harness.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToHarness {
-    Answer { id: u64, answer: Answer },
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
     Event(Event),
+    /// First of all, where the run has one: the control socket beside it.
+    Door,
 }
 
 /// One answer a kind of request.
@@ -127,6 +136,7 @@ pub enum Answer {
     LimitSeen(LimitSeen),
     LimitCleared,
     DiskStats(DiskStats),
+    Forwarded,
     Failed(Error),
 }
 

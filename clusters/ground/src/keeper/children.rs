@@ -121,7 +121,7 @@ impl Keeper {
     fn hear_front(&self) {
         match self.front.receive() {
             Ok(Some(FromFront::Interrupt { signal })) => self.event(Event::Interrupt { signal }),
-            Ok(Some(FromFront::Launch { .. })) => {}
+            Ok(Some(FromFront::Launch { .. } | FromFront::Given)) => {}
             // The life-line: the front is gone.
             Ok(None) | Err(_) => std::process::exit(super::ENDED),
         }
@@ -158,6 +158,8 @@ impl Keeper {
         }
         let name = if pid == self.wire.pid {
             Some("the wire".to_string())
+        } else if self.outside.is_forwarder(pid) {
+            Some("the forwarder".to_string())
         } else {
             self.name_of(pid)
         };

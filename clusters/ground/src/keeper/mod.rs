@@ -6,6 +6,7 @@ mod clock;
 mod limits;
 mod links;
 mod node;
+mod outside;
 mod power;
 mod stage;
 
@@ -35,7 +36,13 @@ pub enum FromFront {
         run_dir: PathBuf,
         harness_args: Vec<String>,
         owner: Option<(u32, u32)>,
+        /// Whether the control socket comes next, one message.
+        door: bool,
+        /// How many listeners on the loopback come after it, a message each.
+        loopback: usize,
     },
+    /// The descriptor beside it.
+    Given,
     /// The user wants an end.
     Interrupt { signal: i32 },
 }
@@ -60,6 +67,7 @@ struct Keeper {
     harness: Child,
     nodes: Vec<Node>,
     children: Children,
+    outside: outside::Given,
 }
 
 /// The role `__keeper`.
@@ -75,11 +83,16 @@ pub fn main() -> ExitCode {
         run_dir,
         harness_args,
         owner,
+        door,
+        loopback,
     })) = front.receive()
     else {
         return ExitCode::from(ENDED as u8);
     };
-    match stage::set(front.clone(), run_dir, &harness_args, owner) {
+    let Some(outside) = outside::Given::receive(&front, door, loopback) else {
+        return ExitCode::from(ENDED as u8);
+    };
+    match stage::set(front.clone(), run_dir, &harness_args, owner, outside) {
         Ok(mut keeper) => keeper.run(),
         Err(error) => last_word(&front, &ToFront::CannotStart(error)),
     }
@@ -200,6 +213,7 @@ impl Keeper {
             }
             Request::LimitSeen { node, fault } => self.limit_seen(node, fault).map(Answer::LimitSeen),
             Request::Namespaces { node } => self.namespaces(node).map(Answer::Namespaces),
+            Request::Forward { listener, to } => self.forward(listener, to).map(|()| Answer::Forwarded),
             Request::DiskStats { node } => self.disk_stats(node).map(Answer::DiskStats),
         }
     }

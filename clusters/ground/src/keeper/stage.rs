@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::mount::{MsFlags, mount};
 
-use super::{Keeper, children::Children, children::Silence};
+use super::{Keeper, children::Children, children::Silence, outside::Given};
 use crate::api::Error;
 use crate::lacks::{Mechanism, lacks};
 use crate::net::{self, CLIENTS_DEVICE, OBSERVER_DEVICE};
@@ -24,6 +24,7 @@ pub fn set(
     run_dir: PathBuf,
     harness_args: &[String],
     owner: Option<(u32, u32)>,
+    outside: Given,
 ) -> Result<Keeper, Error> {
     own_view().map_err(|why| lacks(Mechanism::Mounts, &why))?;
     net::settle_namespace().map_err(|why| lacks(Mechanism::Network, &why))?;
@@ -41,6 +42,9 @@ pub fn set(
         .chain(harness_args.iter().map(String::as_str))
         .collect();
     let harness = start("the harness", &args, true, owner)?;
+    outside
+        .tell(&harness)
+        .map_err(|why| not_started("the harness", &why))?;
     Ok(Keeper {
         run_dir,
         owner,
@@ -49,6 +53,7 @@ pub fn set(
         harness,
         nodes: Vec::new(),
         children,
+        outside,
     })
 }
 
