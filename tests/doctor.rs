@@ -26,7 +26,10 @@ fn taken_away(private: &Private, hide: &str, names: &[&str], says: &str, helps: 
     let (before, after) = (rows(private, ""), rows(private, hide));
     for name in names {
         if row(&before, name)["available"] == false {
-            println!("{name} is not to be had here anyway: {}", row(&before, name)["why_not"]);
+            println!(
+                "{name} is not to be had here anyway: {}",
+                row(&before, name)["why_not"]
+            );
             continue;
         }
         let told = row(&after, name);
@@ -69,8 +72,14 @@ fn doctor_tells_each_mechanism() {
         assert_eq!(available, text("why_not").is_empty(), "{probe}");
         assert_eq!(available, text("remedy").is_empty(), "{probe}");
     }
-    let names: Vec<&str> = probes.iter().map(|probe| probe["name"].as_str().unwrap()).collect();
-    for name in NEEDED.iter().chain(&["signals", "clock shim", "cgroup cpu", "descriptor limits", "Java"]) {
+    let names: Vec<&str> = probes
+        .iter()
+        .map(|probe| probe["name"].as_str().unwrap())
+        .collect();
+    for name in NEEDED
+        .iter()
+        .chain(&["signals", "clock shim", "cgroup cpu", "descriptor limits", "Java"])
+    {
         assert!(names.contains(name), "{name}: {names:?}");
     }
     let table = ackall().arg("doctor").output().unwrap();
@@ -106,9 +115,17 @@ fn cgroups_that_are_not_there_are_told_and_refuse_the_fault() {
     let told = rows(&private, hide);
     let told = row(&told, "cgroup cpu");
     for words in ["why_not", "remedy"] {
-        assert!(run.err.contains(told[words].as_str().unwrap()), "{told}: {}", run.err);
+        assert!(
+            run.err.contains(told[words].as_str().unwrap()),
+            "{told}: {}",
+            run.err
+        );
     }
-    assert!(run.err.contains("cpu-limit") && run.err.lines().count() == 3, "{}", run.err);
+    assert!(
+        run.err.contains("cpu-limit") && run.err.lines().count() == 3,
+        "{}",
+        run.err
+    );
     assert_eq!(before.left(&private.folder.0), [""; 0]);
 }
 
@@ -145,7 +162,11 @@ fn an_ordinary_user_is_told_what_needs_root() {
         &private,
         &format!("exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- \\"),
     );
-    for name in ["cgroup cpu", "loop device, ext4, shutdown", "loop device, xfs, shutdown"] {
+    for name in [
+        "cgroup cpu",
+        "loop device, ext4, shutdown",
+        "loop device, xfs, shutdown",
+    ] {
         let told = row(&told, name);
         assert_eq!(told["available"], false, "{told}");
         assert!(!told["remedy"].as_str().unwrap().is_empty(), "{told}");

@@ -2,7 +2,8 @@
 //!
 //! Two nodes; TCP from one to the other, once over links as they are and once with each of some faults on them, and
 //! round trips of one byte. The loopback interface of a node, which no frame leaves, is the measure of what the
-//! machine itself takes.
+//! machine itself takes; a veth pair between two network namespaces, where `unshare`, `nsenter` and `ip` are at hand and
+//! this is root, what a wire in the kernel would.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -46,7 +47,11 @@ mod bench {
             ["__serve"] => serve(),
             ["__flow", to] => flow(to),
             ["__ping", to] => ping(to),
-            _ => return host(),
+            ["__veth"] => return veth::measure(),
+            _ => {
+                veth::run();
+                return host();
+            }
         }
         ExitCode::SUCCESS
     }
@@ -131,6 +136,64 @@ mod bench {
             .collect();
         took.sort_unstable();
         println!("{}", took[took.len() / 2].as_secs_f64() * 1e6);
+    }
+
+    /// The peer: a veth pair, one end here and one in another network namespace.
+    mod veth {
+        use super::{UP, flow, ping};
+        use std::process::{Command, ExitCode};
+
+        const HERE: &str = "10.98.0.1/24";
+        const THERE: &str = "10.98.0.2";
+
+        fn me() -> std::path::PathBuf {
+            std::env::current_exe().unwrap()
+        }
+
+        /// Measures in a network namespace of its own, which takes the pair with it.
+        pub fn run() {
+            let done = Command::new("unshare")
+                .arg("--net")
+                .arg(me())
+                .arg("__veth")
+                .status();
+            if !done.as_ref().is_ok_and(|status| status.success()) {
+                println!("no veth pair to hold it against: {done:?}");
+            }
+        }
+
+        fn said(program: &str, args: &[&str]) -> bool {
+            let done = Command::new(program).args(args).status();
+            done.is_ok_and(|status| status.success())
+        }
+
+        pub fn measure() -> ExitCode {
+            let server = Command::new("unshare")
+                .arg("--net")
+                .arg(me())
+                .arg("__serve")
+                .spawn();
+            let Ok(mut server) = server else {
+                return ExitCode::FAILURE;
+            };
+            std::thread::sleep(UP);
+            let (pid, there) = (server.id().to_string(), format!("{THERE}/24"));
+            let inside = |args: &[&str]| said("nsenter", &[&["-t", &pid, "-n", "ip"], args].concat());
+            let up = said("ip", &["link", "add", "v0", "type", "veth", "peer", "name", "v1"])
+                && said("ip", &["link", "set", "v1", "netns", &pid])
+                && said("ip", &["addr", "add", HERE, "dev", "v0"])
+                && said("ip", &["link", "set", "v0", "up"])
+                && inside(&["addr", "add", &there, "dev", "v1"])
+                && inside(&["link", "set", "v1", "up"]);
+            if up {
+                println!("over a veth pair, round trip in us, then flow in bit/s:");
+                ping(THERE);
+                flow(THERE);
+            }
+            let _ = server.kill();
+            let _ = server.wait();
+            ExitCode::from(u8::from(!up))
+        }
     }
 
     struct Bench {
