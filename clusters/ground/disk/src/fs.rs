@@ -9,6 +9,7 @@ use fuser::*;
 use nix::errno::Errno as Code;
 use nix::libc::{O_EXCL, O_TRUNC};
 use nix::unistd::Whence;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -25,6 +26,11 @@ const KNOWN_FOR: Duration = Duration::from_secs(3600);
 const MAX_WRITE: u32 = 1 << 20;
 /// Inode numbers are not reused while a mount lives.
 const GENERATION: Generation = Generation(0);
+
+thread_local! {
+    /// What is read on its way to the kernel.
+    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 pub(crate) struct Fs {
     pub(crate) disk: Arc<Disk>,
@@ -323,13 +329,17 @@ impl Fs {
     }
 
     pub(crate) fn read(&self, ino: INodeNo, offset: u64, size: u32, reply: ReplyData) {
-        match self
-            .disk
-            .request("read", |m, _| m.read(ino.0, offset, size as usize))
-        {
-            Ok(bytes) => reply.data(&bytes),
-            Err(e) => reply.error(code(e)),
-        }
+        READ.with_borrow_mut(|buffer| {
+            // Never longer than the kernel's largest request; made once, and not cleared each time.
+            if buffer.len() < size as usize {
+                buffer.resize(size as usize, 0);
+            }
+            let into = &mut buffer[..size as usize];
+            match self.disk.request("read", |m, _| m.read(ino.0, offset, into)) {
+                Ok(read) => reply.data(&buffer[..read]),
+                Err(e) => reply.error(code(e)),
+            }
+        });
     }
 
     pub(crate) fn write(&self, ino: INodeNo, offset: u64, data: &[u8], writer: Writer, reply: ReplyWrite) {

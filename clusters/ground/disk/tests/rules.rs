@@ -53,6 +53,13 @@ impl Bench {
         self.model.settle(7, Policy::default()).unwrap()
     }
 
+    fn read(&mut self, file: u64) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; 100];
+        let read = self.model.read(file, 0, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
     fn content(&self, name: &str) -> Option<Vec<u8>> {
         std::fs::read(self.home.paths().backing.join(name)).ok()
     }
@@ -390,13 +397,13 @@ fn a_deleted_open_file_lives_until_it_is_closed() {
     b.model.opened(a).unwrap();
     b.model.unlink(START, ROOT, OsStr::new("a")).unwrap();
     b.model.sync_folder(START, ROOT).unwrap();
-    assert_eq!(b.model.read(a, 0, 10).unwrap(), b"bytes");
+    assert_eq!(b.read(a).unwrap(), b"bytes");
     assert_eq!(b.model.attr(a).unwrap().nlink, 0);
     let trash = b.home.paths().trash;
     assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 1);
     b.model.closed(a);
     assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 0);
-    assert_eq!(b.model.read(a, 0, 10), Err(Errno::ESTALE));
+    assert_eq!(b.read(a), Err(Errno::ESTALE));
 }
 
 #[test]
@@ -437,7 +444,7 @@ fn folders_removed_and_renamed_come_back_with_what_was_in_them() {
     b.model
         .rename(START, (ROOT, OsStr::new("d")), (ROOT, OsStr::new("e")), false)
         .unwrap();
-    assert_eq!(b.model.read(f, 0, 9).unwrap(), b"in d");
+    assert_eq!(b.read(f).unwrap(), b"in d");
     assert_eq!(b.model.rmdir(START, ROOT, OsStr::new("e")), Err(Errno::ENOTEMPTY));
     b.model.unlink(START, d, OsStr::new("f")).unwrap();
     b.model.rmdir(START, ROOT, OsStr::new("e")).unwrap();
@@ -457,7 +464,7 @@ fn names_that_are_no_names_are_refused() {
     for name in ["", ".", "..", "a/b"] {
         assert_eq!(b.model.lookup(ROOT, OsStr::new(name)).unwrap_err(), Errno::EINVAL);
     }
-    assert_eq!(b.model.read(99, 0, 1), Err(Errno::ESTALE));
+    assert_eq!(b.read(99), Err(Errno::ESTALE));
 }
 
 #[test]
@@ -478,6 +485,30 @@ fn a_truncation_that_a_write_back_overtook_takes_nothing_later() {
     assert_eq!(b.content("a").unwrap().len(), 8192);
 }
 
+#[test]
+fn above_the_bound_of_removed_files_the_journal_is_committed_early() {
+    let mut b = with(Limits {
+        trash: 1 << 20,
+        removed: 2 << 20,
+        ..Limits::default()
+    });
+    // All within one second: by age nothing is committed yet.
+    for n in 0..40 {
+        let name = format!("{n}");
+        b.durable(&name, &[7; 64 << 10]);
+    }
+    for n in 0..32 {
+        b.model.unlink(START, ROOT, OsStr::new(&format!("{n}"))).unwrap();
+    }
+    assert_eq!((b.model.trash_bytes(), b.model.forced()), (2 << 20, 0));
+    b.model.unlink(START, ROOT, OsStr::new("32")).unwrap();
+    assert!(b.model.trash_bytes() <= 1 << 20 && b.model.forced() == 1);
+    b.model.unlink(START, ROOT, OsStr::new("33")).unwrap();
+    b.cut(START);
+    assert_eq!(b.content("32"), None);
+    assert!(b.content("33").is_some());
+}
+
 /// A day of appends that nobody syncs, old segments removed as it goes and no folder ever synced.
 #[test]
 fn a_day_of_unsynced_appends_stays_within_the_bounds() {
@@ -485,6 +516,7 @@ fn a_day_of_unsynced_appends_stays_within_the_bounds() {
         memory: 64 << 10,
         names: 100,
         trash: 1 << 20,
+        removed: 2 << 20,
     };
     let mut b = with(limits);
     let segment = |n: u32| format!("{n}.log");

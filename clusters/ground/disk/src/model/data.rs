@@ -9,6 +9,7 @@ use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
 use std::collections::hash_map::Entry as Slot;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,30 +63,20 @@ impl Model {
         self.clear_orphan(ino);
     }
 
-    /// Up to `length` bytes; fewer at the end of the file only.
-    pub fn read(&mut self, ino: u64, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
+    /// Fills `into`; less of it at the end of the file only. How much.
+    pub fn read(&mut self, ino: u64, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        offset.checked_add(into.len() as u64).ok_or(Errno::EINVAL)?;
         let file = self.file(ino)?;
-        let end = offset.checked_add(length as u64).ok_or(Errno::EINVAL)?;
-        let end = if length > SMALL_READ {
-            end.min(file.metadata().map_err(errno)?.len())
-        } else {
-            end
-        };
-        if offset >= end {
-            return Ok(Vec::new());
-        }
-        let mut bytes = vec![0; (end - offset) as usize];
         let mut done = 0;
-        while done < bytes.len() {
-            match file.read_at(&mut bytes[done..], offset + done as u64) {
+        while done < into.len() {
+            match file.read_at(&mut into[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(n) => done += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(errno(e)),
             }
         }
-        bytes.truncate(done);
-        Ok(bytes)
+        Ok(done)
     }
 
     /// Writes all of `data`.
@@ -312,9 +303,6 @@ impl Model {
     }
 }
 
-/// Above this a read asks for the length first, so that a reader's large buffer costs no memory.
-const SMALL_READ: usize = 16 << 10;
-
 /// Bytes of a file that are not holes, within `[from, to)`.
 pub(crate) fn extents(file: &File, from: u64, to: u64) -> Ranges {
     let mut found = Ranges::default();
@@ -334,14 +322,11 @@ pub(crate) fn extents(file: &File, from: u64, to: u64) -> Ranges {
     found
 }
 
-/// Copies `[from, to)` to `into`, a piece at a time.
-pub(super) fn save(file: &File, from: u64, to: u64, into: &File) -> std::io::Result<()> {
-    const PIECE: u64 = 1 << 20;
-    let mut at = from;
-    while at < to {
-        let end = to.min(at + PIECE);
-        into.write_all_at(&read_up_to(file, at, end)?, at - from)?;
-        at = end;
-    }
-    Ok(())
+/// Copies `[from, to)` to `into`, within the kernel where it can.
+pub(super) fn save(mut file: &File, from: u64, to: u64, mut into: &File) -> std::io::Result<()> {
+    // All else is read and written at offsets of its own.
+    file.seek(SeekFrom::Start(from))?;
+    let copied = std::io::copy(&mut file.take(to - from), &mut into)?;
+    // What is missing of it is a hole at the end, and reads as zeros.
+    into.set_len(copied.max(to - from))
 }

@@ -57,6 +57,8 @@ pub struct Limits {
     pub names: usize,
     /// Bytes of removed files that wait on the host only for their folder's sync, which may never come.
     pub trash: u64,
+    /// Bytes of removed files in all. Above it the journal is committed early, as by a kernel whose own journal is full.
+    pub removed: u64,
 }
 
 impl Default for Limits {
@@ -65,6 +67,7 @@ impl Default for Limits {
             memory: 64 << 20,
             names: 1 << 16,
             trash: 256 << 20,
+            removed: 512 << 20,
         }
     }
 }
@@ -241,6 +244,9 @@ impl Model {
             self.commit(newest);
             self.let_all_go(durable);
             self.say_written_back(now, Bound::Names, None, half);
+        }
+        if self.trash_bytes > self.limits.removed {
+            self.commit(self.journal.newest());
         }
         if self.trash_bytes > self.limits.trash {
             self.clear_trash(now);
