@@ -3,12 +3,12 @@
 use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, Role, System};
 use ground::{
-    ClockRule, ClockSeen, Event, Ground, Limit, LimitSeen, LinkCount, LinkRule, NodeSpec, Policy, Port,
-    PowerCut, Program, RuleCounts, Signal,
+    ClockRule, ClockSeen, DiskRule, DiskRuleCounts, DiskSwap, Event, Ground, Limit, LimitSeen, LinkCount,
+    LinkRule, Mended, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal, Swapped,
 };
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +35,8 @@ pub enum Capability {
     Power,
     /// Its share of a resource can be limited.
     Resources(Resource),
+    /// Its disk can fail, lie, wait, be damaged or replaced, and counts what it did.
+    Disk,
     /// Its clocks can be set apart from the truth, and what its programs are shown can be measured.
     Clock,
     /// It answers a client: the cluster does it by its own hands.
@@ -82,6 +84,8 @@ pub struct Node {
     pub role: RoleKind,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where clients on the host reach it, where they do.
+    pub host: Option<SocketAddr>,
     /// Its folder in the run's folder.
     pub home: PathBuf,
 }
@@ -144,6 +148,19 @@ pub enum Error {
     NoNode(i32),
 }
 
+/// Has ports of the host's loopback lead to the brokers' listeners for it.
+fn lead_in(ground: &Ground, system: &System, nodes: &mut [Node], host_ports: &[u16]) -> Result<(), Error> {
+    let Some(host) = &system.broker.host else {
+        return Ok(());
+    };
+    let brokers = nodes.iter_mut().filter(|node| node.role == RoleKind::Broker);
+    for ((n, port), node) in host_ports.iter().enumerate().zip(brokers) {
+        ground.forward(n, SocketAddr::new(node.address.ip(), host.port))?;
+        node.host = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port)));
+    }
+    Ok(())
+}
+
 /// A cluster, laid out: its nodes have homes, addresses and power, and can be started.
 pub struct Cluster {
     ground: Ground,
@@ -167,6 +184,20 @@ impl Cluster {
     /// # Errors
     /// Where the ground refuses, or the run's folder takes no file.
     pub fn lay_out(ground: Ground, events: Receiver<Event>, layout: Layout<'_>) -> Result<Cluster, Error> {
+        Cluster::lay_out_for_host(ground, events, layout, &[])
+    }
+
+    /// The same; each of these ports of the host's loopback leads to a broker, in their order. The front has handed the
+    /// listeners of them in.
+    ///
+    /// # Errors
+    /// As [`Cluster::lay_out`].
+    pub fn lay_out_for_host(
+        ground: Ground,
+        events: Receiver<Event>,
+        layout: Layout<'_>,
+        host_ports: &[u16],
+    ) -> Result<Cluster, Error> {
         let (sender, _) = broadcast::channel(EVENT_BACKLOG);
         let pump = sender.clone();
         let ended: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
@@ -174,7 +205,14 @@ impl Cluster {
         std::thread::spawn(move || {
             // Ends with the ground. Nobody listening is no error: the history has what was seen.
             for event in events {
-                if let Event::ProgramEnded { node, start, .. } = event {
+                if let Event::ProgramEnded { node, start, .. }
+                | Event::DiskCrashed {
+                    node,
+                    start,
+                    cut: Some(_),
+                    ..
+                } = event
+                {
                     ends.lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .insert(node, start);
@@ -205,10 +243,12 @@ impl Cluster {
                     id,
                     role: kind,
                     address: SocketAddr::from((address, role.port)),
+                    host: None,
                     home,
                 });
             }
         }
+        lead_in(&ground, &layout.system, &mut nodes, host_ports)?;
         let voter = |node: &Node| format!("{}@{}", node.id, node.address);
         let voters: Vec<String> = nodes
             .iter()
@@ -257,6 +297,7 @@ impl Cluster {
             config: &node.home.join(CONFIG),
             disk: &node.home.join("mount"),
             properties: &self.layout_properties,
+            host_port: node.host.map(|host| host.port()),
         })
     }
 
@@ -291,12 +332,17 @@ impl Cluster {
     /// # Errors
     /// Where a format command cannot be started, fails, or does not end in time.
     pub async fn format(&self) -> Result<(), Error> {
+        let all: Vec<&Node> = self.nodes.iter().collect();
+        self.format_all(&all).await
+    }
+
+    async fn format_all(&self, nodes: &[&Node]) -> Result<(), Error> {
         let mut events = self.events();
-        for node in &self.nodes {
+        for node in nodes {
             let argv = self.with_fill(node, |fill| self.system.format_command(fill, &self.features));
             self.run(node, argv)?;
         }
-        let mut waiting: Vec<i32> = self.nodes.iter().map(|node| node.id).collect();
+        let mut waiting: Vec<i32> = nodes.iter().map(|node| node.id).collect();
         let all = async {
             while !waiting.is_empty() {
                 let Ok(event) = events.recv().await else { continue };
@@ -306,6 +352,9 @@ impl Cluster {
                 else {
                     continue;
                 };
+                if !waiting.contains(&node) {
+                    continue;
+                }
                 if status != Some(0) {
                     return Err(self.format_failed(node, format!("ended with {status:?}, signal {signal:?}")));
                 }
@@ -502,6 +551,47 @@ impl Cluster {
     /// Where the fault has none.
     pub fn limit_seen(&self, id: i32, fault: u64) -> Result<LimitSeen, Error> {
         Ok(self.ground.limit_seen(id, fault)?)
+    }
+
+    /// Puts a fault's rule in force on a node's disk, from the instant on that is returned, in nanoseconds of the
+    /// monotonic clock; see [`Ground::set_disk_rule`].
+    ///
+    /// # Errors
+    /// Where the ground refuses, or the node's disk is a real one.
+    pub fn set_disk_rule(&self, id: i32, fault: u64, rule: DiskRule) -> Result<u64, Error> {
+        Ok(self.ground.set_disk_rule(id, fault, rule)?)
+    }
+
+    /// Takes a fault's rule off a node's disk, and mends what it damaged; no error where there is none.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn clear_disk_rule(&self, id: i32, fault: u64) -> Result<Mended, Error> {
+        Ok(self.ground.clear_disk_rule(id, fault)?)
+    }
+
+    /// What a fault's rule on a node's disk has met and done so far.
+    ///
+    /// # Errors
+    /// Where the fault has none.
+    pub fn disk_rule_counts(&self, id: i32, fault: u64) -> Result<DiskRuleCounts, Error> {
+        Ok(self.ground.disk_rule_counts(id, fault)?)
+    }
+
+    /// Copies a node's disk, or puts another in its place, which wants the node without power.
+    ///
+    /// # Errors
+    /// Where the ground refuses.
+    pub fn swap_disk(&self, id: i32, fault: u64, swap: DiskSwap) -> Result<Swapped, Error> {
+        Ok(self.ground.swap_disk(id, fault, swap)?)
+    }
+
+    /// Formats the disk of one node that runs no program, and waits for the end of it.
+    ///
+    /// # Errors
+    /// Where the format command cannot be started, fails, or does not end in time.
+    pub async fn format_one(&self, id: i32) -> Result<(), Error> {
+        self.format_all(&[self.node(id)?]).await
     }
 
     /// What each directed link carried.

@@ -62,6 +62,21 @@ pub struct Role {
     pub port: u16,
     /// Its configuration file.
     pub template: String,
+    /// Its listener for clients on the host; none where it has none to offer.
+    #[serde(default)]
+    pub host: Option<HostListener>,
+}
+
+/// A second listener of a node, to which a port of the host's loopback leads.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostListener {
+    /// The port it listens on, on the node.
+    pub port: u16,
+    /// What stands for `{host_listener}` in the template.
+    pub listener: String,
+    /// What stands for `{host_advertised}` in the template, from `{host_port}`.
+    pub advertised: String,
 }
 
 /// What the templates of one node are filled with.
@@ -81,6 +96,8 @@ pub struct Fill<'a> {
     pub disk: &'a Path,
     /// The plan's properties.
     pub properties: &'a BTreeMap<String, String>,
+    /// The port of the host's loopback that leads to the node, where one does.
+    pub host_port: Option<u16>,
 }
 
 impl System {
@@ -92,7 +109,17 @@ impl System {
 
     /// A node's configuration file.
     pub fn config(&self, role: &Role, fill: &Fill<'_>) -> String {
-        let text = role.template.trim_start_matches('\n').to_string();
+        let host = match (&role.host, fill.host_port) {
+            (Some(host), Some(port)) => {
+                let advertised = host.advertised.replace("{host_port}", &port.to_string());
+                (host.listener.clone(), advertised)
+            }
+            _ => (String::new(), String::new()),
+        };
+        let text = role.template.trim_start_matches('\n');
+        let text = text
+            .replace("{host_listener}", &host.0)
+            .replace("{host_advertised}", &host.1);
         let properties: String = fill
             .properties
             .iter()
@@ -163,6 +190,7 @@ mod tests {
             config: Path::new("/r/server.properties"),
             disk: Path::new("/r/mount"),
             properties: &properties,
+            host_port: None,
         };
         let config = system.config(&system.broker, &fill);
         assert!(
@@ -171,6 +199,19 @@ mod tests {
         );
         assert!(
             config.ends_with("log.dirs=/r/mount\nmin.insync.replicas=2\n"),
+            "{config}"
+        );
+        let outside = Fill {
+            host_port: Some(40_001),
+            ..fill.clone()
+        };
+        let config = system.config(&system.broker, &outside);
+        assert!(
+            config.contains("\nlisteners=PLAINTEXT://10.9.0.4:9092,HOST://10.9.0.4:9192\n"),
+            "{config}"
+        );
+        assert!(
+            config.contains("advertised.listeners=PLAINTEXT://10.9.0.4:9092,HOST://127.0.0.1:40001\n"),
             "{config}"
         );
         let features = BTreeMap::from([("eligible.leader.replicas.version".to_string(), 0)]);
