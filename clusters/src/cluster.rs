@@ -8,7 +8,7 @@ use ground::{
 };
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,8 +84,6 @@ pub struct Node {
     pub role: RoleKind,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Where clients on the host reach it, where they do.
-    pub host: Option<SocketAddr>,
     /// Its folder in the run's folder.
     pub home: PathBuf,
 }
@@ -148,19 +146,6 @@ pub enum Error {
     NoNode(i32),
 }
 
-/// Has ports of the host's loopback lead to the brokers' listeners for it.
-fn lead_in(ground: &Ground, system: &System, nodes: &mut [Node], host_ports: &[u16]) -> Result<(), Error> {
-    let Some(host) = &system.broker.host else {
-        return Ok(());
-    };
-    let brokers = nodes.iter_mut().filter(|node| node.role == RoleKind::Broker);
-    for ((n, port), node) in host_ports.iter().enumerate().zip(brokers) {
-        ground.forward(n, SocketAddr::new(node.address.ip(), host.port))?;
-        node.host = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port)));
-    }
-    Ok(())
-}
-
 /// A cluster, laid out: its nodes have homes, addresses and power, and can be started.
 pub struct Cluster {
     ground: Ground,
@@ -184,20 +169,6 @@ impl Cluster {
     /// # Errors
     /// Where the ground refuses, or the run's folder takes no file.
     pub fn lay_out(ground: Ground, events: Receiver<Event>, layout: Layout<'_>) -> Result<Cluster, Error> {
-        Cluster::lay_out_for_host(ground, events, layout, &[])
-    }
-
-    /// The same; each of these ports of the host's loopback leads to a broker, in their order. The front has handed the
-    /// listeners of them in.
-    ///
-    /// # Errors
-    /// As [`Cluster::lay_out`].
-    pub fn lay_out_for_host(
-        ground: Ground,
-        events: Receiver<Event>,
-        layout: Layout<'_>,
-        host_ports: &[u16],
-    ) -> Result<Cluster, Error> {
         let (sender, _) = broadcast::channel(EVENT_BACKLOG);
         let pump = sender.clone();
         let ended: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
@@ -243,12 +214,10 @@ impl Cluster {
                     id,
                     role: kind,
                     address: SocketAddr::from((address, role.port)),
-                    host: None,
                     home,
                 });
             }
         }
-        lead_in(&ground, &layout.system, &mut nodes, host_ports)?;
         let voter = |node: &Node| format!("{}@{}", node.id, node.address);
         let voters: Vec<String> = nodes
             .iter()
@@ -297,7 +266,6 @@ impl Cluster {
             config: &node.home.join(CONFIG),
             disk: &node.home.join("mount"),
             properties: &self.layout_properties,
-            host_port: node.host.map(|host| host.port()),
         })
     }
 

@@ -16,8 +16,10 @@ mod system;
 
 pub use cluster::{Capability, Cluster, Error, Layout, Node, ProgramTold, Resource, RoleKind};
 pub use ground::{
-    ClockRule, ClockSeen, Effect, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, OBSERVER_DEVICE,
-    Policy, Port, PowerCut, ProcessClock, Profile, Remainder, RuleCounts, Signal, Strobe, WHOLE_PPM,
+    ALL_PPM, CallKind, ClockRule, ClockSeen, Crash, DiskEffect, DiskRule, DiskRuleCounts, DiskSwap, Effect,
+    Errors, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, MAX_CUT_BYTES, MAX_DAMAGED_FILES,
+    MAX_WAIT_NS, Mended, OBSERVER_DEVICE, Policy, Port, PowerCut, ProcessClock, Profile, Remainder,
+    RuleCounts, Signal, Spread, Stripe, Strobe, Swapped, WHOLE_PPM,
 };
 pub use lost_records::Lost;
 pub use system::{Bugs, Fill, Format, Role, System};

@@ -253,6 +253,23 @@ pub enum Event {
         /// SIGINT, SIGTERM or SIGHUP.
         signal: i32,
     },
+    /// A node's disk has stopped at a call, by a fault's rule, and the node was struck there and then.
+    DiskCrashed {
+        /// The node.
+        node: i32,
+        /// The fault.
+        fault: u64,
+        /// Which start of its program it was.
+        start: u32,
+        /// At what call.
+        call: disk::CallKind,
+        /// On what, below the mount.
+        path: String,
+        /// When the disk stood still.
+        at_ns: u64,
+        /// The loss of power, where that was asked for.
+        cut: Option<PowerCut>,
+    },
     /// The host's disk has no room, so a node's writes fail through no fault of its own.
     DiskFull {
         /// The node.

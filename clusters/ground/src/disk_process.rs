@@ -19,7 +19,7 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction
 
 use crate::api::DiskKind;
 use crate::packet::Channel;
-use crate::proto::{DiskLoss, DiskStats, FromDisk, ToDisk};
+use crate::proto::{DiskAsk, DiskCrash, DiskLoss, DiskStats, DiskTold, FromDisk, ToDisk};
 use crate::real_disk::{self, process::Process as RealDisk};
 use crate::sys;
 
@@ -30,6 +30,8 @@ const MOUNT_PATIENCE: Duration = Duration::from_secs(1);
 const DEVICES_FROM: i32 = 900;
 /// Interrupts the server's thread in its read; nothing else uses it here.
 const WAKE: Signal = Signal::SIGUSR1;
+/// Sets the seeds of nodes apart: odd and large, so that no two nodes and neighbouring seeds meet.
+const APART: u64 = 0x9E37_79B9_7F4A_7C15;
 /// What the FUSE library calls its thread.
 const SERVER_THREAD: &str = "fuser-0";
 
@@ -112,6 +114,8 @@ impl DiskProcess {
             ToDisk::Abort => self.abort()?,
             ToDisk::Settle { fault, policy } => return self.settle(fault, policy).map(FromDisk::Loss),
             ToDisk::Stats => return self.stats().map(FromDisk::Stats),
+            ToDisk::Fault { fault, ask } => return self.fault(fault, ask).map(FromDisk::Told),
+            ToDisk::LetGo => self.disk()?.let_go(),
         }
         Ok(FromDisk::Done {
             at_ns: sys::monotonic_ns(),
@@ -137,7 +141,19 @@ impl DiskProcess {
                 });
             }
         };
-        self.disk = Some(Disk::open(paths, report).map_err(|why| why.to_string())?);
+        let opened = Disk::open(paths, report).map_err(|why| why.to_string())?;
+        let keeper = self.keeper.clone();
+        opened.on_crash(move |crashed| {
+            // A keeper that is gone ends us as well.
+            let _ = keeper.send(&FromDisk::Crashed(DiskCrash {
+                fault: crashed.fault,
+                how: crashed.how,
+                at_ns: crashed.at_ns,
+                call: crashed.call,
+                path: crashed.path,
+            }));
+        });
+        self.disk = Some(opened);
         self.node = node;
         Ok(())
     }
@@ -201,9 +217,8 @@ impl DiskProcess {
 
     fn settle(&mut self, fault: u64, mut policy: Policy) -> Result<DiskLoss, String> {
         self.await_end(MOUNT_PATIENCE)?;
-        // Disks that lose their power together draw apart. The factor is odd and large, so that no two nodes and
-        // neighbouring seeds meet.
-        policy.seed ^= (self.node as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // Disks that lose their power together draw apart.
+        policy.seed ^= (self.node as u64).wrapping_mul(APART);
         let loss = self
             .disk()?
             .settle(fault, policy)
@@ -213,6 +228,27 @@ impl DiskProcess {
             bytes: loss.bytes,
             files: loss.files,
             kept_unsynced: loss.kept_bytes,
+        })
+    }
+
+    fn fault(&self, fault: u64, ask: DiskAsk) -> Result<DiskTold, String> {
+        let disk = self.disk()?;
+        let failed = |why: disk::DiskError| why.to_string();
+        Ok(match ask {
+            DiskAsk::SetRule(mut rule) => {
+                // Disks that are struck together draw apart; bytes and files are shared out by stripes instead.
+                rule.seed ^= (self.node as u64).wrapping_mul(APART);
+                disk.set_rule(fault, rule).map_err(failed)?;
+                DiskTold::Set {
+                    at_ns: sys::monotonic_ns(),
+                }
+            }
+            DiskAsk::ClearRule => DiskTold::Cleared(disk.clear_rule(fault).map_err(failed)?),
+            DiskAsk::Counts => DiskTold::Counts(
+                disk.rule_counts(fault)
+                    .ok_or_else(|| format!("fault {fault} has no rule there"))?,
+            ),
+            DiskAsk::Swap(swap) => DiskTold::Swapped(disk.swap(fault, swap).map_err(failed)?),
         })
     }
 

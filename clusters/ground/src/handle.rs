@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use disk::Policy;
+use disk::{DiskRule, DiskRuleCounts, DiskSwap, Mended, Policy, Swapped};
 
 use crate::api::*;
 use crate::clock_rule::{ClockRule, ClockSeen};
@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::limit::{Limit, LimitSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
 use crate::linux::{Door, Entry};
+use crate::proto::{DiskAsk, DiskTold};
 use crate::request::{Answer, Request};
 
 /// The ground, as the harness holds it. Clones share one connection to the keeper, which handles requests one at a
@@ -265,6 +266,48 @@ impl Ground {
             Ok(entry)
         } else {
             Err(failed("it lost its power meanwhile".into()))
+        }
+    }
+
+    /// Puts a fault's rule in force on a node's disk, in place of one that the fault had; since when. Rules of other faults
+    /// stay. A rule outlives the node's power. Damage to what is at rest is done on return. An error where the disk is a
+    /// real one.
+    pub fn set_disk_rule(&self, node: i32, fault: u64, rule: DiskRule) -> Result<u64, Error> {
+        match self.disk_fault(node, fault, DiskAsk::SetRule(rule))? {
+            DiskTold::Set { at_ns } => Ok(at_ns),
+            other => Err(Answer::DiskTold(other).unexpected()),
+        }
+    }
+
+    /// Takes a fault's rule off a node's disk: who waits by it waits no longer, and what it damaged is mended. No error
+    /// where there is none.
+    pub fn clear_disk_rule(&self, node: i32, fault: u64) -> Result<Mended, Error> {
+        match self.disk_fault(node, fault, DiskAsk::ClearRule)? {
+            DiskTold::Cleared(mended) => Ok(mended),
+            other => Err(Answer::DiskTold(other).unexpected()),
+        }
+    }
+
+    /// What a fault's rule on a node's disk has met and done so far. An error where there is none.
+    pub fn disk_rule_counts(&self, node: i32, fault: u64) -> Result<DiskRuleCounts, Error> {
+        match self.disk_fault(node, fault, DiskAsk::Counts)? {
+            DiskTold::Counts(counts) => Ok(counts),
+            other => Err(Answer::DiskTold(other).unexpected()),
+        }
+    }
+
+    /// Copies a node's disk, or puts another in its place, which wants the node without power.
+    pub fn swap_disk(&self, node: i32, fault: u64, swap: DiskSwap) -> Result<Swapped, Error> {
+        match self.disk_fault(node, fault, DiskAsk::Swap(swap))? {
+            DiskTold::Swapped(swapped) => Ok(swapped),
+            other => Err(Answer::DiskTold(other).unexpected()),
+        }
+    }
+
+    fn disk_fault(&self, node: i32, fault: u64, ask: DiskAsk) -> Result<DiskTold, Error> {
+        match self.connection.ask(Request::DiskFault { node, fault, ask })? {
+            Answer::DiskTold(told) => Ok(told),
+            other => Err(other.unexpected()),
         }
     }
 

@@ -118,7 +118,10 @@ pub use clock_rule::{
     ClockRule, ClockSeen, MAX_STEP_NS, MAX_STROBES, MIN_PERIOD_NS, ProcessClock, ProcessName, RATE_PPM,
     Strobe,
 };
-pub use disk::{Policy, Profile, Remainder};
+pub use disk::{
+    ALL_PPM, CallKind, Crash, DiskEffect, DiskRule, DiskRuleCounts, DiskSwap, Errors, MAX_CUT_BYTES,
+    MAX_DAMAGED_FILES, MAX_WAIT_NS, Mended, Policy, Profile, Remainder, Spread, Stripe, Swapped,
+};
 pub use handle::Ground;
 pub use limit::{Limit, LimitSeen};
 pub use link_rule::{Effect, Flap, Held, LinkRule, RuleCounts, WHOLE_PPM};

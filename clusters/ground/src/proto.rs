@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use disk::Policy;
+use disk::{CallKind, Crash, DiskRule, DiskRuleCounts, DiskSwap, Mended, Policy, Swapped};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{DiskKind, Error};
@@ -173,9 +173,62 @@ pub enum ToDisk {
     },
     /// How much the disk holds. Answered `Stats`.
     Stats,
+    /// What a fault asks. Answered `Told`, or `Failed`.
+    Fault {
+        /// The fault.
+        fault: u64,
+        /// What it asks.
+        ask: DiskAsk,
+    },
+    /// The node's processes are dying: answer all calls that wait by a fault, once. Answered `Done`.
+    LetGo,
 }
 
-/// Disk to keeper. `Full` comes unasked; the others are answers.
+/// What a fault asks of a disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskAsk {
+    /// Put this rule in force, in place of one that the fault had.
+    SetRule(DiskRule),
+    /// Take the fault's rule away, and mend what it damaged. No error where there is none.
+    ClearRule,
+    /// What the rule has met. An error where there is none.
+    Counts,
+    /// Replace the disk as a whole.
+    Swap(DiskSwap),
+}
+
+/// What a disk tells a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskTold {
+    /// The rule is in force.
+    Set {
+        /// Since when.
+        at_ns: u64,
+    },
+    /// It is taken away.
+    Cleared(Mended),
+    /// What it has met.
+    Counts(DiskRuleCounts),
+    /// The disk was replaced.
+    Swapped(Swapped),
+}
+
+/// A disk has stopped at a call: its node is to be struck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskCrash {
+    /// By which fault.
+    pub fault: u64,
+    /// How it is to be struck.
+    pub how: Crash,
+    /// Since when the disk stands still.
+    pub at_ns: u64,
+    /// At what call.
+    pub call: CallKind,
+    /// On what, below the mount.
+    pub path: String,
+}
+
+/// Disk to keeper. `Full` and `Crashed` come unasked; the others are answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromDisk {
     /// It is done.
@@ -187,6 +240,10 @@ pub enum FromDisk {
     Loss(DiskLoss),
     /// How much the disk holds.
     Stats(DiskStats),
+    /// What a fault wanted to know.
+    Told(DiskTold),
+    /// Unasked: see there.
+    Crashed(DiskCrash),
     /// The machine cannot have such a disk.
     Lacks(Error),
     /// It is not done.

@@ -9,7 +9,7 @@ use crate::api::*;
 use crate::clock_rule::{ClockRule, ClockSeen};
 use crate::limit::{Limit, LimitSeen};
 use crate::link_rule::{LinkRule, RuleCounts};
-use crate::proto::DiskStats;
+use crate::proto::{DiskAsk, DiskStats, DiskTold};
 
 /// Harness to keeper.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +96,11 @@ pub enum Request {
     DiskStats {
         node: i32,
     },
+    DiskFault {
+        node: i32,
+        fault: u64,
+        ask: DiskAsk,
+    },
     Forward {
         listener: usize,
         to: SocketAddr,
@@ -136,6 +141,7 @@ pub enum Answer {
     LimitSeen(LimitSeen),
     LimitCleared,
     DiskStats(DiskStats),
+    DiskTold(DiskTold),
     Forwarded,
     Failed(Error),
 }

@@ -83,6 +83,8 @@ pub async fn watch(
                 }
             }
             Ok(Event::Interrupt { signal }) => Some(Alarm::Interrupted(signal)),
+            // Its fault measures it; the end of the program comes by itself, or with the loss of power.
+            Ok(Event::DiskCrashed { .. }) => None,
             Ok(Event::DiskFull { node, why }) => Some(Alarm::Full(format!("the disk of node {node}: {why}"))),
             Err(broadcast::error::RecvError::Lagged(n)) => {
                 Some(Alarm::Full(format!("{n} events of the ground were missed")))

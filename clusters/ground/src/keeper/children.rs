@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{FromFront, Keeper, ToFront, how_it_ended, last_word};
 use crate::api::Event;
 use crate::packet::Channel;
-use crate::proto::{FromDisk, FromWire};
+use crate::proto::{DiskCrash, FromDisk, FromWire};
 use crate::sys;
 
 /// How long after a socket's end its process may take to die. It closes its descriptors while it dies.
@@ -59,6 +59,11 @@ impl Children {
 pub trait Spoken: DeserializeOwned {
     /// The event that it is, where it is not an answer.
     fn event(&self, node: i32) -> Option<Event>;
+
+    /// The crash that it tells of, likewise.
+    fn crash(&self) -> Option<DiskCrash> {
+        None
+    }
 }
 
 impl Spoken for FromWire {
@@ -74,6 +79,13 @@ impl Spoken for FromDisk {
                 node,
                 why: why.clone(),
             }),
+            _ => None,
+        }
+    }
+
+    fn crash(&self) -> Option<DiskCrash> {
+        match self {
+            FromDisk::Crashed(crash) => Some(crash.clone()),
             _ => None,
         }
     }
@@ -193,7 +205,7 @@ impl Keeper {
     }
 
     /// A socket broke: mostly its process is dying, and its death, which says more, ends us here.
-    fn broken(&mut self, error: io::Error) -> Silence {
+    pub(super) fn broken(&mut self, error: io::Error) -> Silence {
         self.watch(&[], Some(DEATH_PATIENCE));
         Silence::Broken(error)
     }
@@ -227,6 +239,10 @@ impl Keeper {
                 let Some((said, descriptors)) = said else {
                     return Err(self.broken(io::ErrorKind::UnexpectedEof.into()));
                 };
+                if let Some(crash) = said.crash() {
+                    self.note_crash(node, crash);
+                    continue;
+                }
                 match said.event(node) {
                     Some(event) => self.event(event),
                     None => return Ok((said, descriptors)),

@@ -3,6 +3,7 @@
 
 mod children;
 mod clock;
+mod disks;
 mod limits;
 mod links;
 mod node;
@@ -127,8 +128,10 @@ impl Keeper {
             for (node, _) in of_disks.iter().enumerate().filter(|(_, ready)| **ready) {
                 self.hear_disk(node, &disks[node]);
             }
+            self.strike();
             if of_harness == [true] {
                 self.hear_harness();
+                self.strike();
             }
         }
     }
@@ -161,9 +164,10 @@ impl Keeper {
         }
     }
 
-    /// What a disk says unasked: its host has no room.
+    /// What a disk says unasked: its host has no room, or it has stopped at a call.
     fn hear_disk(&mut self, node: usize, channel: &Channel) {
         match channel.receive::<FromDisk>() {
+            Ok(Some(FromDisk::Crashed(crash))) => self.note_crash(self.nodes[node].id(), crash),
             Ok(Some(said)) => {
                 _ = said
                     .event(self.nodes[node].id())
@@ -214,6 +218,9 @@ impl Keeper {
             Request::LimitSeen { node, fault } => self.limit_seen(node, fault).map(Answer::LimitSeen),
             Request::Namespaces { node } => self.namespaces(node).map(Answer::Namespaces),
             Request::Forward { listener, to } => self.forward(listener, to).map(|()| Answer::Forwarded),
+            Request::DiskFault { node, fault, ask } => {
+                self.disk_fault(node, fault, ask).map(Answer::DiskTold)
+            }
             Request::DiskStats { node } => self.disk_stats(node).map(Answer::DiskStats),
         }
     }

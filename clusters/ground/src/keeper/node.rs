@@ -33,6 +33,8 @@ pub struct Node {
     pub life: Option<Life>,
     /// What its clocks show.
     pub clocks: super::clock::Clocks,
+    /// Its disk has stopped at a call: it is to be struck.
+    pub crash: Option<crate::proto::DiskCrash>,
     /// Starts of its program, over all its lives.
     pub starts: u32,
     /// Limits of its resources, in the order in which they were set.
@@ -101,6 +103,7 @@ impl Keeper {
             disk,
             life: None,
             clocks: super::clock::Clocks::default(),
+            crash: None,
             starts: 0,
             limits: Vec::new(),
         });
@@ -188,7 +191,11 @@ impl Keeper {
         let what = format!("sending {signal:?} to node {id}");
         let (at, life) = self.alive(id, &what)?;
         let channel = life.init.channel.clone();
-        match self.ask::<FromInit>(id, &channel, &ToInit::Signal(signal), SIGNAL_PATIENCE) {
+        let answer = match signal {
+            Signal::Kill => self.kill(at, &channel),
+            other => self.ask::<FromInit>(id, &channel, &ToInit::Signal(other), SIGNAL_PATIENCE),
+        };
+        match answer {
             Ok(FromInit::Signalled(signalled)) => Ok(signalled),
             Ok(FromInit::Failed { why }) => Err(refused(what, why, "start the node's program first")),
             other => self.odd_init(at, other),
