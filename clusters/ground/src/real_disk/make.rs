@@ -45,7 +45,8 @@ pub fn make(kind: Kind, folder: &Path, options: Options) -> Result<RealDisk, Err
 
 /// A large file of holes. Its name is gone before anything is in it.
 fn image(folder: &Path) -> io::Result<File> {
-    let path = folder.join(".disk.img");
+    // Another disk may be in the making in the same folder.
+    let path = folder.join(format!(".disk-{}.img", sys::monotonic_ns()));
     let image = File::options()
         .read(true)
         .write(true)
@@ -97,7 +98,7 @@ fn format(kind: Kind, device: &LoopDevice) -> io::Result<()> {
 /// One line to copy that helps.
 fn remedy(kind: Kind, why: &io::Error) -> String {
     let said = why.to_string();
-    let root = nix::unistd::geteuid().is_root();
+    let root = is_root();
     let missing = why.kind() == io::ErrorKind::NotFound;
     match () {
         () if said.starts_with("mkfs") && missing => {
@@ -117,6 +118,14 @@ fn remedy(kind: Kind, why: &io::Error) -> String {
         () if why.kind() == io::ErrorKind::StorageFull => "ackall run --out A_FOLDER_WITH_ROOM".into(),
         () => "see the kernel's log (dmesg); --disk fuse needs none of it".into(),
     }
+}
+
+/// Whether this is the machine's root: an ordinary user is root in a user namespace of its own, too.
+fn is_root() -> bool {
+    /// What the map of the machine's own user namespace ends with.
+    const ALL: &str = "4294967295";
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    nix::unistd::geteuid().is_root() && map.trim_end().ends_with(ALL)
 }
 
 #[cfg(test)]
@@ -150,7 +159,7 @@ mod tests {
                 false,
             ),
         ];
-        let root = nix::unistd::geteuid().is_root();
+        let root = is_root();
         for (why, expected, any_user) in cases {
             let line = remedy(Kind::Xfs, &why);
             let expected = if root || any_user { expected } else { "sudo ackall" };

@@ -72,6 +72,28 @@ pub fn without_namespaces(run_dir: &str) -> ExitCode {
     main(run_dir, "polite")
 }
 
+/// Where no tool makes file systems: nothing is in the folders that are searched.
+pub fn without_mkfs(run_dir: &str) -> ExitCode {
+    unshare(CloneFlags::CLONE_NEWNS).unwrap();
+    let nothing: Option<&str> = None;
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(nothing, "/", nothing, private, nothing).unwrap();
+    let empty = Path::new(run_dir).join("empty");
+    for folder in [
+        "/usr/sbin",
+        "/sbin",
+        "/usr/bin",
+        "/bin",
+        "/usr/local/bin",
+        "/usr/local/sbin",
+    ] {
+        if Path::new(folder).is_dir() {
+            mount(Some(&empty), folder, nothing, MsFlags::MS_BIND, nothing).unwrap();
+        }
+    }
+    main(run_dir, "real-refused")
+}
+
 /// In a mount namespace of our own.
 fn make_devices(folder: &Path, open: Mode) {
     unshare(CloneFlags::CLONE_NEWNS).unwrap();

@@ -21,7 +21,12 @@ const LONG: Duration = Duration::from_secs(60);
 type Test = (&'static str, fn(bool));
 
 /// Mostly waiting: all at once.
-const CALM: [Test; 10] = [
+const CALM: [Test; 12] = [
+    ("real_disks_are_cut", real_disks_are_cut),
+    (
+        "a_real_disk_that_cannot_be_is_refused",
+        a_real_disk_that_cannot_be_is_refused,
+    ),
     ("doctor_finds_what_is_there", doctor_finds_what_is_there),
     ("what_the_machine_lacks_is_said", what_the_machine_lacks_is_said),
     (
@@ -47,7 +52,11 @@ const CALM: [Test; 10] = [
 ];
 
 /// Held to a time: one by one.
-const TIMED: [Test; 3] = [
+const TIMED: [Test; 4] = [
+    (
+        "with_real_disks_nothing_is_left_whatever_is_killed",
+        with_real_disks_nothing_is_left_whatever_is_killed,
+    ),
     ("interrupts_are_told", interrupts_are_told),
     (
         "whatever_is_killed_nothing_is_left",
@@ -522,7 +531,111 @@ fn interrupts_are_told(as_user: bool) {
     trace.await_gone(&run, second);
 }
 
+/// Whether a test of real disks can be: only root can have them. Said where they cannot.
+fn real_disks(as_user: bool) -> Vec<&'static str> {
+    use ground::real_disk::{Kind, try_real_disk};
+    if as_user {
+        return Vec::new();
+    }
+    let tried = Kind::ALL.map(|kind| (kind.word(), try_real_disk(kind, &std::env::temp_dir())));
+    let required = std::env::var("ACKALL_REQUIRE").unwrap_or_default();
+    let required = required.split(',').any(|word| word == "root");
+    tried
+        .into_iter()
+        .filter_map(|(word, tried)| match tried {
+            Ok(_) => Some(word),
+            Err(lacks) => {
+                assert!(!required, "root is required: {lacks}");
+                println!("SKIPPED root: {word}: {lacks}");
+                None
+            }
+        })
+        .collect()
+}
+
+fn real_disks_are_cut(as_user: bool) {
+    for kind in real_disks(as_user) {
+        let run = Run::new(false);
+        let (code, said) = run.front(&format!("real-{kind}")).end();
+        assert_eq!(code, Some(0), "{said}");
+        print!("{}", said.replace("Ok(Exited(0))\n", ""));
+        await_no_loop_device(&run, Instant::now());
+    }
+}
+
+fn a_real_disk_that_cannot_be_is_refused(as_user: bool) {
+    if as_user {
+        let run = Run::new(true);
+        let (code, said) = run.front("real-refused").end();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("sudo ackall run"), "{said}");
+    } else if nix::unistd::geteuid().is_root() {
+        let run = Run::new(false);
+        let mut command = run.command();
+        let empty = run.folder.join("empty");
+        fs::create_dir(&empty).unwrap();
+        command.args(["__front_without_mkfs", run.folder.to_str().unwrap()]);
+        let (code, said) = run.spawn(command).end();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            said.contains("install -y e2fsprogs") && said.contains("install -y xfsprogs"),
+            "{said}"
+        );
+        await_no_loop_device(&run, Instant::now());
+    }
+}
+
+/// Waits until no loop device of the machine has an image of a run.
+fn await_no_loop_device(run: &Run, since: Instant) {
+    let left = || {
+        let devices = fs::read_dir("/sys/block").unwrap().flatten();
+        devices
+            .filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok())
+            .find(|file| file.contains(&run.token))
+    };
+    while let Some(file) = left() {
+        assert!(since.elapsed() < GONE, "a loop device is left: {file}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn with_real_disks_nothing_is_left_whatever_is_killed(as_user: bool) {
+    for kind in real_disks(as_user) {
+        killed_in_turn(false, &format!("hold-{kind}"));
+        let mut slowest = Duration::ZERO;
+        for step in 0..20 {
+            let run = Run::new(false);
+            let front = run.front(&format!("hold-{kind}"));
+            std::thread::sleep(Duration::from_millis(12) * step);
+            let trace = Trace::of(&run);
+            let began = Instant::now();
+            front.signal(Signal::SIGKILL);
+            front.end();
+            slowest = slowest.max(trace.await_gone(&run, began));
+            await_no_loop_device(&run, began);
+            assert!(!images(&run), "an image is left");
+        }
+        println!("  {kind}, 20 instants of the start: all gone after {slowest:.0?} at most");
+    }
+}
+
+/// Whether an image has a name.
+fn images(run: &Run) -> bool {
+    let nodes = fs::read_dir(run.folder.join("nodes"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    nodes
+        .flat_map(|node| fs::read_dir(node.path()).into_iter().flatten().flatten())
+        .any(|entry| entry.file_name().to_string_lossy().starts_with('.'))
+}
+
 fn whatever_is_killed_nothing_is_left(as_user: bool) {
+    killed_in_turn(as_user, "hold");
+}
+
+/// Kills each part of a run that holds.
+fn killed_in_turn(as_user: bool, scenario: &str) {
     let victims = [
         ("ackall-front", ""),
         ("ackall-keeper", "the keeper was killed by signal 9"),
@@ -533,7 +646,7 @@ fn whatever_is_killed_nothing_is_left(as_user: bool) {
     ];
     for (victim, expected) in victims {
         let run = Run::new(as_user);
-        let mut front = run.front("hold");
+        let mut front = run.front(scenario);
         front.await_ready();
         let trace = Trace::of(&run);
         assert!(trace.pids.len() >= 13, "{:?}", run.processes());
@@ -542,6 +655,7 @@ fn whatever_is_killed_nothing_is_left(as_user: bool) {
         kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
         let (code, said) = front.end();
         let took = trace.await_gone(&run, began);
+        await_no_loop_device(&run, began);
         assert!(said.contains(expected), "{victim}: {said}");
         assert_eq!(
             code,

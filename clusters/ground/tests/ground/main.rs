@@ -18,6 +18,8 @@ mod pairs;
 #[cfg(target_os = "linux")]
 mod power;
 #[cfg(target_os = "linux")]
+mod real;
+#[cfg(target_os = "linux")]
 mod scenarios;
 
 #[cfg(target_os = "linux")]
@@ -34,6 +36,7 @@ fn main() -> std::process::ExitCode {
         ["__front_as_user", run_dir, scenario] => front::as_user(run_dir, scenario, 0o666),
         ["__front_with_closed_devices", run_dir, scenario] => front::as_user(run_dir, scenario, 0o600),
         ["__front_without_namespaces", run_dir] => front::without_namespaces(run_dir),
+        ["__front_without_mkfs", run_dir] => front::without_mkfs(run_dir),
         _ => host::main(&args),
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use ground::{Event, Ground, NodeSpec, Policy, Port, Program, Signal};
+use ground::{DiskKind, Event, Ground, NodeSpec, Policy, Port, Program, Signal};
 
 use crate::client::{Client, await_answer};
 
@@ -23,7 +23,12 @@ pub fn run(scenario: &str) -> ExitCode {
         "pairs" => bench.pairs(),
         "links" => bench.links(),
         "power" => bench.power(),
-        "hold" => bench.hold(),
+        "hold" => bench.hold(DiskKind::Fuse),
+        "hold-ext4" => bench.hold(DiskKind::Ext4),
+        "hold-xfs" => bench.hold(DiskKind::Xfs),
+        "real-ext4" => bench.real(DiskKind::Ext4),
+        "real-xfs" => bench.real(DiskKind::Xfs),
+        "real-refused" => bench.real_refused(),
         "polite" => bench.polite(),
         "hang-disk" => bench.hang("ackall-disk"),
         "hang-wire" => bench.hang("ackall-wire"),
@@ -57,10 +62,14 @@ impl Bench {
     }
 
     fn add(&self, id: i32) -> Ipv4Addr {
+        self.add_with(id, DiskKind::Fuse)
+    }
+
+    fn add_with(&self, id: i32, disk: DiskKind) -> Ipv4Addr {
         let (home, visible) = (self.home(id), vec![]);
         self.ground
             .add_node(NodeSpec {
-                disk: ground::DiskKind::Fuse,
+                disk,
                 id,
                 name: format!("n{id}"),
                 home,
@@ -87,13 +96,15 @@ impl Bench {
 
     /// Nodes 1 to 3 with power and program.
     fn three(&self) -> [Ipv4Addr; 3] {
-        [1, 2, 3].map(|id| {
-            let address = self.add(id);
-            assert_eq!(self.ground.power_on(id).unwrap().address, address);
-            self.start_app(id);
-            drop(await_answer(address));
-            address
-        })
+        [1, 2, 3].map(|id| self.up(id, DiskKind::Fuse))
+    }
+
+    fn up(&self, id: i32, disk: DiskKind) -> Ipv4Addr {
+        let address = self.add_with(id, disk);
+        assert_eq!(self.ground.power_on(id).unwrap().address, address);
+        self.start_app(id);
+        drop(await_answer(address));
+        address
     }
 
     fn ended(&self, expected_node: i32) -> (u32, Option<i32>, Option<i32>) {
@@ -114,8 +125,8 @@ impl Bench {
     }
 
     /// Up and busy, until something ends us.
-    fn hold(&self) {
-        for address in self.three() {
+    fn hold(&self, disk: DiskKind) {
+        for address in [1, 2, 3].map(|id| self.up(id, disk)) {
             assert_eq!(await_answer(address).ask("busy").unwrap(), "ok");
         }
         fs::write(self.run_dir.join("ready"), "").unwrap();
@@ -167,6 +178,32 @@ impl Bench {
             addresses,
         }
         .check();
+    }
+
+    fn real(&self, kind: DiskKind) {
+        let addresses = [1, 2].map(|id| self.up(id, kind));
+        crate::real::Pair {
+            bench: self,
+            kind,
+            addresses,
+        }
+        .check();
+    }
+
+    /// Where the machine, or this user, cannot have a real disk.
+    fn real_refused(&self) {
+        let spec = |id: i32, disk: DiskKind| NodeSpec {
+            id,
+            name: format!("n{id}"),
+            home: self.home(id),
+            visible: vec![],
+            disk,
+        };
+        for (id, disk) in [(1, DiskKind::Ext4), (2, DiskKind::Xfs)] {
+            let error = self.ground.add_node(spec(id, disk)).unwrap_err();
+            assert!(error.machine && error.next.lines().count() == 1, "{error:?}");
+            println!("{error}");
+        }
     }
 
     fn links(&self) {
@@ -361,7 +398,7 @@ impl Bench {
         assert!(why(twice.unwrap_err()).contains("runs already"));
         assert!(why(self.ground.power_off(&[1, 1], 0, Policy::default()).unwrap_err()).contains("twice"));
         let spec = |id, home: &str| NodeSpec {
-            disk: ground::DiskKind::Fuse,
+            disk: DiskKind::Fuse,
             id,
             name: "x".into(),
             home: home.into(),
