@@ -124,10 +124,6 @@ impl Night {
             .await
     }
 
-    async fn partition(&self) -> DescribedPartition {
-        self.topic().await.unwrap().partitions[0].clone()
-    }
-
     async fn until(&self, what: &str, is_so: impl Fn(&DescribedPartition) -> bool) {
         let began = Instant::now();
         loop {
@@ -142,6 +138,11 @@ impl Night {
     }
 
     async fn create(&self) {
+        // One that comes later would not lead, nor be in sync, at first.
+        for broker in 0..3 {
+            self.until_so("unfenced", false, async || self.listed(broker).await)
+                .await;
+        }
         let began = Instant::now();
         let topic = CreateTopic {
             name: TOPIC.into(),
@@ -162,50 +163,81 @@ impl Night {
             .await;
     }
 
-    async fn min_isr(&self) -> String {
-        let resource = ConfigResource::Topic(TOPIC.into());
-        let described = self.ask(async |it| it.describe_configs(&resource).await).await;
-        described.unwrap().configs[MIN_ISR].value.clone().unwrap()
+    /// A broker tells what it has applied, which another may have before it: each look waits.
+    async fn until_so<T: PartialEq + std::fmt::Debug>(
+        &self,
+        what: &str,
+        wanted: T,
+        look: impl AsyncFn() -> Option<T>,
+    ) {
+        let (began, wanted) = (Instant::now(), Some(wanted));
+        loop {
+            let is = look().await;
+            if is == wanted {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "in vain: {what} {wanted:?}: {is:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
-    async fn level(&self) -> i16 {
-        let versions = self.ask(async |it| it.api_versions().await).await.unwrap();
-        versions.features.get(ELR).map_or(0, |feature| feature.finalised)
+    async fn until_min_isr(&self, wanted: &str) {
+        let resource = ConfigResource::Topic(TOPIC.into());
+        let look = async || {
+            let described = self.ask(async |it| it.describe_configs(&resource).await).await?;
+            described.configs.get(MIN_ISR)?.value.clone()
+        };
+        self.until_so(MIN_ISR, wanted.to_owned(), look).await;
+    }
+
+    async fn until_level(&self, wanted: i16) {
+        let look = async || {
+            let versions = self.ask(async |it| it.api_versions().await).await?;
+            Some(versions.features.get(ELR).map_or(0, |feature| feature.finalised))
+        };
+        self.until_so(ELR, wanted, look).await;
+    }
+
+    async fn until_replicas(&self, wanted: &[i32]) {
+        self.until(&format!("on {wanted:?}"), |it| it.replicas == wanted)
+            .await;
     }
 
     async fn settings_change_and_go_back(&self) {
         let two = order("set-min-isr", 1, &[0], &[("replicas", Value::Number(2.0))]);
         let measured = self.inject("set-min-isr", &two).await.unwrap();
-        assert_eq!(
-            (measured["before_replicas"], &self.min_isr().await[..]),
-            (1.0, "2")
-        );
+        assert_eq!(measured["before_replicas"], 1.0);
+        self.until_min_isr("2").await;
         self.heal("set-min-isr", &two).await;
-        assert_eq!(self.min_isr().await, "1");
+        self.until_min_isr("1").await;
         let off = order("set-feature", 2, &[0], &[("level", Value::Number(0.0))]);
         let measured = self.inject("set-feature", &off).await.unwrap();
-        assert_eq!((measured["before_level"], self.level().await), (1.0, 0));
+        assert_eq!(measured["before_level"], 1.0);
+        self.until_level(0).await;
         self.heal("set-feature", &off).await;
-        assert_eq!(self.level().await, 1);
+        self.until_level(1).await;
     }
 
     async fn a_partition_moves_and_comes_back(&self) {
         let off_0 = order("reassign", 3, &[0], &[]);
         let measured = self.inject("reassign", &off_0).await.unwrap();
         assert_eq!(measured["moved"], 1.0);
-        assert_eq!(self.partition().await.replicas, [1, 2]);
+        self.until_replicas(&[1, 2]).await;
         self.heal("reassign", &off_0).await;
-        assert_eq!(self.partition().await.replicas, [0, 1]);
+        self.until_replicas(&[0, 1]).await;
     }
 
     async fn leaders_are_elected(&self) {
+        // 1 has led since the partition came back from it: only that 0 left the ISR says that its end was noticed.
         self.cluster.signal(0, Signal::Kill).unwrap();
-        self.until("1 leads", |it| it.leader == 1).await;
-        self.cluster.start(0).unwrap();
+        self.until("1 alone leads", |it| it.leader == 1 && it.isr == [1])
+            .await;
+        self.start(0).await;
         self.until("both in sync", |it| it.isr.len() == 2).await;
         let preferred = order("elect-preferred", 4, &[0], &[]);
         let measured = self.inject("elect-preferred", &preferred).await.unwrap();
-        assert_eq!((measured["epochs"], self.partition().await.leader), (1.0, 0));
+        assert_eq!(measured["epochs"], 1.0);
+        self.until("0 leads", |it| it.leader == 0).await;
         self.heal("elect-preferred", &preferred).await;
         let measured = self.inject("elect-preferred", &preferred).await.unwrap();
         assert_eq!(measured["epochs"], 0.0, "it leads already");
@@ -214,24 +246,27 @@ impl Night {
         self.until("0 alone", |it| it.isr == [0]).await;
         self.cluster.signal(0, Signal::Kill).unwrap();
         self.until("nobody", |it| it.leader == -1).await;
-        self.cluster.start(1).unwrap();
-        self.until_unfenced(1).await;
-        assert_eq!(self.partition().await.leader, -1);
+        self.start(1).await;
+        self.until_so("1 unfenced", false, async || self.listed(1).await)
+            .await;
+        self.until("nobody still", |it| {
+            it.leader == -1 && it.elr.as_deref() == Some(&[0])
+        })
+        .await;
         let unclean = order("elect-unclean", 5, &[1], &[]);
         let measured = self.inject("elect-unclean", &unclean).await.unwrap();
         assert!(measured["epochs"] >= 1.0, "{measured:?}");
-        assert_eq!(self.partition().await.leader, 1);
+        self.until("1 leads", |it| it.leader == 1 && it.isr == [1]).await;
         self.heal("elect-unclean", &unclean).await;
-        self.cluster.start(0).unwrap();
+        self.start(0).await;
         self.until("both in sync", |it| it.isr.len() == 2).await;
     }
 
-    async fn until_unfenced(&self, node: i32) {
-        let began = Instant::now();
-        while self.listed(node).await != Some(false) {
-            assert!(began.elapsed() < PATIENCE, "{node} is not there");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    /// Starts a node whose end was asked for, once it was seen.
+    async fn start(&self, node: i32) {
+        self.until_so("an end", false, async || Some(self.cluster.runs(node)))
+            .await;
+        self.cluster.start(node).unwrap();
     }
 
     /// Whether a broker is fenced; none where it is not registered.
@@ -245,36 +280,36 @@ impl Night {
         let living = order("unregister-broker", 6, &[2], &[]);
         self.inject("unregister-broker", &living).await.unwrap();
         self.heal("unregister-broker", &living).await;
-        assert_eq!(self.listed(2).await, Some(false));
+        let unfenced = async || self.listed(2).await;
+        self.until_so("2 unfenced", false, unfenced).await;
         self.cluster.signal(2, Signal::Kill).unwrap();
-        while self.cluster.runs(2) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        self.until_so("an end", false, async || Some(self.cluster.runs(2)))
+            .await;
         let dead = order("unregister-broker", 7, &[2], &[]);
         self.inject("unregister-broker", &dead).await.unwrap();
-        assert_eq!(self.listed(2).await, None);
+        self.until_so("2 not listed", true, async || Some(self.listed(2).await.is_none()))
+            .await;
         self.cluster.start(2).unwrap();
         self.heal("unregister-broker", &dead).await;
-        assert_eq!(self.listed(2).await, Some(false));
+        self.until_so("2 unfenced", false, unfenced).await;
     }
 
     async fn a_topic_grows_and_is_made_again(&self) {
         let grow = order("grow-partitions", 8, &[0], &[("more", Value::Number(2.0))]);
         let measured = self.inject("grow-partitions", &grow).await.unwrap();
         assert_eq!(measured["partitions"], 3.0);
-        assert_eq!(self.topic().await.unwrap().partitions.len(), 3);
+        let count = async || Some(self.topic().await?.partitions.len());
+        self.until_so("partitions", 3, count).await;
         self.heal("grow-partitions", &grow).await;
         let old = self.topic().await.unwrap();
         let again = order("recreate-topic", 9, &[0], &[]);
         self.inject("recreate-topic", &again).await.unwrap();
         self.heal("recreate-topic", &again).await;
-        let new = self.topic().await.unwrap();
-        assert_ne!(new.id, old.id);
-        assert_eq!(
-            (new.partitions.len(), &new.partitions[0].replicas[..]),
-            (3, &[0, 1][..])
-        );
-        assert_eq!(self.min_isr().await, "1");
+        let is_new = async || Some(self.topic().await?.id != old.id);
+        self.until_so("another topic", true, is_new).await;
+        self.until_so("partitions", 3, count).await;
+        self.until_replicas(&[0, 1]).await;
+        self.until_min_isr("1").await;
     }
 
     async fn what_cannot_take_is_said(&self) {
