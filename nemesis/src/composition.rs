@@ -8,9 +8,9 @@
 //! 3. A fault of a program on a node whose program stands still: it could not end by itself, and once started again it
 //!    would go on. Only a loss of power ends it; the pause has nothing left to heal then.
 //! 4. Healing a fault of a program while its node is down by another: what is down is healed first.
-//!
 //! 5. A fault of links on a node whose links are silent by another (no power, a machine that stands still, a cut): no
-//!    frame would meet it, so nobody could tell whether it took.
+//!    frame would meet it, so nobody could tell whether it took. Nor does one of connections meet any where the program
+//!    is down.
 //!
 //! A refusal at run time is a step that was not reached: the run is unknown, and says why.
 
@@ -43,10 +43,16 @@ impl InForce<'_> {
 
 /// Whether a fault is of a node's program, which must run for it.
 fn is_of_a_program(about: &About) -> bool {
-    about.program != Program::GoesOn || matches!(
+    about.program != Program::GoesOn
+        || matches!(
             about.needs,
             Capability::Process | Capability::Resources(_) | Capability::Clock
         )
+}
+
+/// Whether a fault strikes established connections alone: a node whose program is down has none.
+fn is_of_connections(about: &About) -> bool {
+    about.name == "reset"
 }
 
 /// Whether a fault is measured by what the program itself says: one that stands still says nothing.
@@ -79,7 +85,7 @@ pub fn may_inject(about: &About, nodes: &[i32], in_force: &[InForce<'_>]) -> Res
         }
         if let Some(other) = in_force
             .iter()
-            .find(|other| is_of_a_program(about) && other.takes_down(*node))
+            .find(|other| (is_of_a_program(about) || is_of_connections(about)) && other.takes_down(*node))
         {
             return Err(format!(
                 "node {node} is down by {}: {} has no program to strike there",
@@ -118,7 +124,7 @@ pub fn may_heal(about: &About, nodes: &[i32], others: &[InForce<'_>]) -> Result<
     for node in nodes {
         if let Some(other) = others
             .iter()
-            .find(|other| is_of_a_program(about) && other.takes_down(*node))
+            .find(|other| (is_of_a_program(about) || is_of_connections(about)) && other.takes_down(*node))
         {
             return Err(format!(
                 "node {node} is down by {}: heal that first, then {}",

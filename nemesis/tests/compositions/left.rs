@@ -134,6 +134,11 @@ impl Whole {
                 left.push(format!("node {} does not answer", node.id));
             }
         }
+        for id in &ids {
+            let seen = cluster.clock_seen(*id).unwrap();
+            let set = seen.processes.iter().filter(|process| process.wall_asked_ns != 0);
+            left.extend(set.map(|process| format!("the clock of node {id} is set: {process:?}")));
+        }
         let all = all();
         left.extend(
             all.iter()

@@ -153,6 +153,7 @@ fn drawn(
             Capability::Process
                 | Capability::Links
                 | Capability::Power
+                | Capability::Clock
                 | Capability::Resources(Resource::Cpu | Resource::Descriptors)
         )
     };
@@ -186,6 +187,12 @@ fn still_in(stage: &Stage, one: &In) -> Result<(), String> {
         cluster.rule_counts(one.order.id).map_err(|why| why.to_string())?;
     }
     for (node, start) in one.order.nodes.iter().zip(&one.starts) {
+        if about.name == "clock-step" && cluster.runs(*node) {
+            let seen = cluster.clock_seen(*node).map_err(|why| why.to_string())?;
+            if seen.processes.iter().any(|process| process.wall_asked_ns == 0) {
+                return Err(format!("the clock of node {node} is true: {seen:?}"));
+            }
+        }
         if matches!(about.needs, Capability::Resources(_)) {
             cluster
                 .limit_seen(*node, one.order.id)
