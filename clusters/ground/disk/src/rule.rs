@@ -347,6 +347,10 @@ pub struct Swapped {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Files of the disk that was put aside, or thrown away.
+    pub old_files: u64,
+    /// Their bytes.
+    pub old_bytes: u64,
 }
 
 /// Whether a path, or a folder that it is in, is what a rule names.

@@ -40,6 +40,10 @@ pub(crate) fn swap(paths: &DiskPaths, fault: u64, swap: DiskSwap) -> Result<Swap
     if swap != DiskSwap::Forget && swap != DiskSwap::Back {
         fs::create_dir_all(&kept.folder).map_err(host("make", &kept.folder))?;
     }
+    let mut before = Swapped::default();
+    if swap != DiskSwap::TakeImage && swap != DiskSwap::Forget {
+        count(&paths.backing, &mut before).map_err(host("read", &paths.backing))?;
+    }
     let now = match swap {
         DiskSwap::TakeImage => {
             copy(&paths.backing, &kept.image).map_err(host("copy the disk to", &kept.image))?;
@@ -76,7 +80,11 @@ pub(crate) fn swap(paths: &DiskPaths, fault: u64, swap: DiskSwap) -> Result<Swap
             &paths.backing
         }
     };
-    let mut held = Swapped::default();
+    let mut held = Swapped {
+        old_files: before.files,
+        old_bytes: before.bytes,
+        ..Swapped::default()
+    };
     count(now, &mut held).map_err(host("read", now))?;
     Ok(held)
 }
