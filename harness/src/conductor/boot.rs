@@ -85,16 +85,45 @@ pub struct Booted {
     load: Option<Append>,
     context: Context,
     first_exec: Instant,
-    first_ack: tokio::task::JoinHandle<Option<Instant>>,
+    first_ack: Option<tokio::task::JoinHandle<Option<Instant>>>,
+}
+
+/// The ground, as the harness's process finds it.
+pub struct Attached {
+    /// To ask.
+    pub ground: ground::Ground,
+    /// What it says unasked.
+    pub events: std::sync::mpsc::Receiver<clusters::Event>,
+}
+
+impl Attached {
+    /// Joins it, once.
+    pub fn join() -> Result<Attached, Error> {
+        let (ground, events) = ground::Ground::attach()
+            .map_err(|e| Error::internal("joining the ground", e, "`ackall run` starts the ground itself"))?;
+        Ok(Attached { ground, events })
+    }
 }
 
 impl Booted {
     /// Lays out, formats, starts, creates the topic, and puts the load on.
     pub async fn boot(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Booted, Error> {
+        let mut booted = Booted::stand(plan, run_dir, began, Attached::join()?, &[]).await?;
+        booted.load(plan).await?;
+        Ok(booted)
+    }
+
+    /// Lays out, formats, starts and observes: a cluster without load. Ports of the host's loopback lead to its brokers,
+    /// in their order, where there are some.
+    pub async fn stand(
+        plan: &Plan,
+        run_dir: &Path,
+        began: Instant,
+        attached: Attached,
+        host_ports: &[u16],
+    ) -> Result<Booted, Error> {
         let recorder = recorder(plan, run_dir, began)?;
-        let (ground, events) = ground::Ground::attach()
-            .map_err(|e| Error::internal("joining the ground", e, "`ackall run` starts the ground itself"))?;
-        let cluster = lay_out(plan, run_dir, ground, events)?;
+        let cluster = lay_out(plan, run_dir, attached, host_ports)?;
         cluster.format().await.map_err(|e| {
             Error::internal(
                 "formatting the nodes' disks",
@@ -136,23 +165,15 @@ impl Booted {
             .map(|node| (node.id, node.address))
             .collect();
         let clients = Arc::new(client::Cluster::new(brokers, Options::default()));
-        create_topic(plan, &cluster, &clients, observer.view()).await?;
         let context = Context {
             cluster: clients,
             recorder: recorder.clone(),
             processes: Processes::new(),
             seed: plan.workload.seed,
         };
-        let load = Append::start(append_plan(plan), context.clone())
-            .map_err(|e| Error::internal("starting the load", e, "report this: the plan was checked"))?;
-        let mut counters = load.counters();
-        let first_ack = tokio::spawn(async move {
-            let acked = counters.wait_for(|now| now.acked > 0).await.is_ok();
-            acked.then(Instant::now)
-        });
         Ok(Booted {
             view: observer.view(),
-            counters: load.counters(),
+            counters: watch::channel(Counters::default()).1,
             recorder,
             cluster,
             alarms: Alarms { receiver },
@@ -162,11 +183,26 @@ impl Booted {
             next_fault: 1,
             fault_seeds: stream(plan.seed, Stream::Faults),
             observer: Some(observer),
-            load: Some(load),
+            load: None,
             context,
             first_exec,
-            first_ack,
+            first_ack: None,
         })
+    }
+
+    /// Creates the topic, and puts the load on.
+    async fn load(&mut self, plan: &Plan) -> Result<(), Error> {
+        create_topic(plan, &self.cluster, &self.context.cluster, self.view.clone()).await?;
+        let load = Append::start(append_plan(plan), self.context.clone())
+            .map_err(|e| Error::internal("starting the load", e, "report this: the plan was checked"))?;
+        self.counters = load.counters();
+        let mut counters = load.counters();
+        self.first_ack = Some(tokio::spawn(async move {
+            let acked = counters.wait_for(|now| now.acked > 0).await.is_ok();
+            acked.then(Instant::now)
+        }));
+        self.load = Some(load);
+        Ok(())
     }
 
     /// Writes a step into the history.
@@ -181,10 +217,11 @@ impl Booted {
 
     /// Seconds from the first node's exec to the first acknowledged record.
     pub async fn boot_to_first_ack(&mut self) -> Option<f64> {
-        if !self.first_ack.is_finished() {
-            self.first_ack.abort();
+        let first_ack = self.first_ack.take()?;
+        if !first_ack.is_finished() {
+            first_ack.abort();
         }
-        let acked = (&mut self.first_ack).await.ok()??;
+        let acked = first_ack.await.ok()??;
         Some(acked.saturating_duration_since(self.first_exec).as_secs_f64())
     }
 
@@ -251,13 +288,17 @@ fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>
         system: plan.system.clone(),
         promises: plan.promises.clone(),
         requirements: plan.requirements.clone(),
-        topics: vec![TopicPlan {
+        // By hand there is none.
+        topics: [TopicPlan {
             name: plan.topic.name.clone(),
             partitions: plan.topic.partitions,
             replication_factor: plan.topic.replication_factor,
             min_insync_replicas: plan.topic.min_insync_replicas,
             log_start_may_move: false,
-        }],
+        }]
+        .into_iter()
+        .filter(|topic| topic.partitions > 0)
+        .collect(),
         features: plan.features.clone(),
     };
     let path = run_dir.join(store::HISTORY);
@@ -270,8 +311,8 @@ fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>
 fn lay_out(
     plan: &Plan,
     run_dir: &Path,
-    ground: ground::Ground,
-    events: std::sync::mpsc::Receiver<clusters::Event>,
+    attached: Attached,
+    host_ports: &[u16],
 ) -> Result<Arc<Cluster>, Error> {
     let layout = Layout {
         run_dir,
@@ -283,7 +324,8 @@ fn lay_out(
         features: plan.features.clone(),
         bug: plan.bug.clone(),
     };
-    Cluster::lay_out(ground, events, layout)
+    let Attached { ground, events } = attached;
+    Cluster::lay_out_for_host(ground, events, layout, host_ports)
         .map(Arc::new)
         .map_err(|e| {
             Error::internal(
@@ -337,7 +379,7 @@ async fn create_topic(
     plan: &Plan,
     cluster: &Cluster,
     clients: &client::Cluster,
-    mut view: watch::Receiver<ClusterView>,
+    view: watch::Receiver<ClusterView>,
 ) -> Result<(), Error> {
     let minimum = plan.topic.min_insync_replicas.to_string();
     let topic = CreateTopic {
@@ -347,12 +389,8 @@ async fn create_topic(
         timeout: Duration::from_secs(1),
     };
     let deadline = Instant::now() + BOOT_LIMIT;
+    let _ = all_serve(view.clone()).await;
     let mut why = String::from("nobody answered");
-    let all_unfenced = |view: &ClusterView| {
-        let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
-        unfenced >= crate::plan::BROKERS as usize
-    };
-    let _ = tokio::time::timeout(BOOT_LIMIT, view.wait_for(all_unfenced)).await;
     while Instant::now() < deadline {
         match clients.connect_any().await {
             Ok(mut connection) => match connection.create_topic(&topic).await {
@@ -366,16 +404,46 @@ async fn create_topic(
         }
         tokio::time::sleep(PAUSE).await;
     }
+    Err(not_up(
+        cluster,
+        format!("creating the topic {} within {BOOT_LIMIT:?}", plan.topic.name),
+        &why,
+    ))
+}
+
+/// Waits until every broker is in the metadata log and not fenced, and a controller is active.
+///
+/// # Errors
+/// What is missing past the limit.
+pub async fn all_serve(mut view: watch::Receiver<ClusterView>) -> Result<(), String> {
+    let all_unfenced = |view: &ClusterView| {
+        let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
+        unfenced >= crate::plan::BROKERS as usize && view.quorum.leader >= 0
+    };
+    if let Ok(Ok(_)) = tokio::time::timeout(BOOT_LIMIT, view.wait_for(all_unfenced)).await {
+        return Ok(());
+    }
+    let view = view.borrow();
+    let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
+    Err(format!(
+        "{unfenced} of {} brokers serve after {BOOT_LIMIT:?}, and the active controller is {}",
+        crate::plan::BROKERS,
+        view.quorum.leader
+    ))
+}
+
+/// A cluster that did not come up, with the ends of its nodes' logs.
+pub fn not_up(cluster: &Cluster, what: String, why: &str) -> Error {
     let logs: Vec<String> = cluster
         .nodes()
         .iter()
         .map(|node| format!("node {}: {}", node.id, cluster.log_tail(node.id)))
         .collect();
-    Err(Error::internal(
-        format!("creating the topic {} within {BOOT_LIMIT:?}", plan.topic.name),
+    Error::internal(
+        what,
         format!("{why}; the nodes' logs end: {}", logs.join("; ")),
         "read the nodes' logs in the run's folder",
-    ))
+    )
 }
 
 #[cfg(test)]

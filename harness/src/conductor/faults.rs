@@ -17,9 +17,14 @@ const LIMIT: Duration = Duration::from_secs(75);
 
 /// A fault that is in.
 pub struct In {
-    fault: &'static dyn nemesis::Fault,
-    order: Order,
-    asked: String,
+    /// Which.
+    pub fault: &'static dyn nemesis::Fault,
+    /// On whom, and what it was told.
+    pub order: Order,
+    /// In the words of who asked for it.
+    pub asked: String,
+    /// What was measured when it was put in; nothing where it was not seen to take.
+    pub measured: Measured,
 }
 
 /// Whether an act could be done; if not, why not.
@@ -80,14 +85,23 @@ impl Booted {
         }
         let cluster = self.cluster.clone();
         let done = within(LIMIT, nemesis.inject(Field { cluster: &cluster }, &order)).await;
-        self.measured(done, &fault)?;
+        let (id, nodes) = (order.id, order.nodes.clone());
+        // In the list already where it did not take: some of it may be in, for whoever can go on to take out.
+        let mut one = In {
+            fault: nemesis,
+            order,
+            asked,
+            measured: Measured::new(),
+        };
+        let measured = self.measured(done, &fault);
+        one.measured = measured.as_ref().cloned().unwrap_or_default();
+        self.faults.insert(id, one);
+        measured?;
         if about.program == Program::LosesPower {
-            for node in &order.nodes {
-                self.lost(*node, order.id)?;
+            for node in nodes {
+                self.lost(node, id)?;
             }
         }
-        let (id, fault) = (order.id, nemesis);
-        self.faults.insert(id, In { fault, order, asked });
         Ok(Acted::Done)
     }
 
@@ -110,8 +124,7 @@ impl Booted {
             return Ok(Acted::Refused(why));
         }
         for id in ids {
-            let Some(one) = self.faults.get(&id) else { continue };
-            if let Err(why) = may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(id))) {
+            if let Err(why) = self.may_heal(id) {
                 return Ok(Acted::Refused(why));
             }
             self.heal_one(id).await?;
@@ -119,26 +132,45 @@ impl Booted {
         Ok(Acted::Done)
     }
 
-    async fn heal_one(&mut self, id: u64) -> Result<(), Error> {
+    /// Whether a fault may be healed while the others are in.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_heal(&self, id: u64) -> Result<(), String> {
+        let one = self
+            .faults
+            .get(&id)
+            .ok_or_else(|| format!("fault {id} is not in"))?;
+        may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(id)))
+    }
+
+    /// Takes one out; it stays in the list where it did not heal.
+    ///
+    /// # Errors
+    /// 70, where it did not heal.
+    pub async fn heal_one(&mut self, id: u64) -> Result<Measured, Error> {
         let Some(In {
             fault: nemesis,
             order,
             asked,
-        }) = self.faults.remove(&id)
+            ..
+        }) = self.faults.get(&id)
         else {
-            return Ok(());
+            return Ok(Measured::new());
         };
+        let (nemesis, order, asked) = (*nemesis, order.clone(), asked.clone());
         let fault = fault(&order, nemesis.about().name, FaultAction::Heal, &asked);
         self.nemesis(Kind::Invoke, &fault)?;
         let cluster = self.cluster.clone();
         let done = within(LIMIT, nemesis.heal(Field { cluster: &cluster }, &order)).await;
-        self.measured(done, &fault)?;
+        let measured = self.measured(done, &fault)?;
+        self.faults.remove(&id);
         for node in &order.nodes {
             let ends =
                 |other: &InForce<'_>| other.about.program != Program::GoesOn && other.nodes.contains(node);
             self.expected.set(*node, self.in_force(None).iter().any(ends));
         }
-        Ok(())
+        Ok(measured)
     }
 
     /// Takes out whatever is still in, the latest first, and sees that no link keeps a rule. That programs run again each heal
@@ -193,15 +225,16 @@ impl Booted {
             .map_err(|e| Error::internal("writing the history", e, "free some space"))
     }
 
-    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<(), Error> {
+    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<Measured, Error> {
         match done {
-            Ok(measured) => self.nemesis(
-                Kind::Ok,
-                &Fault {
-                    measured,
+            Ok(measured) => {
+                let told = Fault {
+                    measured: measured.clone(),
                     ..fault.clone()
-                },
-            ),
+                };
+                self.nemesis(Kind::Ok, &told)?;
+                Ok(measured)
+            }
             Err(why) => {
                 self.nemesis(
                     Kind::Info,
