@@ -9,8 +9,8 @@
 //!    would go on. Only a loss of power ends it; the pause has nothing left to heal then.
 //! 4. Healing a fault of a program while its node is down by another: what is down is healed first.
 //! 5. A fault of links on a node whose links are silent by another (no power, a machine that stands still, a cut): no
-//!    frame would meet it, so nobody could tell whether it took. Nor does one of connections meet any where the program
-//!    is down.
+//!    frame would meet it, so nobody could tell whether it took. Nor do those of connections where the program is
+//!    down: nothing is connected, and what is refused comes too seldom to overtake.
 //!
 //! A refusal at run time is a step that was not reached: the run is unknown, and says why.
 
@@ -46,18 +46,18 @@ fn is_of_a_program(about: &About) -> bool {
     about.program != Program::GoesOn
         || matches!(
             about.needs,
-            Capability::Process | Capability::Resources(_) | Capability::Clock
+            Capability::Process | Capability::Resources(_) | Capability::Clock | Capability::Disk
         )
 }
 
-/// Whether a fault strikes established connections alone: a node whose program is down has none.
+/// Whether a fault is seen on established connections alone: a node whose program is down has none.
 fn is_of_connections(about: &About) -> bool {
-    about.name == "reset"
+    matches!(about.name, "reset" | "reorder")
 }
 
-/// Whether a fault is measured by what the program itself says: one that stands still says nothing.
+/// Whether a fault is measured by what the program itself says, or asks of its disk: one that stands still says nothing.
 fn speaks(about: &About) -> bool {
-    about.needs == Capability::Clock
+    matches!(about.needs, Capability::Clock | Capability::Disk)
 }
 
 /// Whether a fault ends programs, at once or perhaps.
