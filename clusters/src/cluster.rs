@@ -1,26 +1,29 @@
 //! A cluster of one system, laid out on the local ground.
 
+use crate::guest::{Beside, is_guest};
 use crate::lost_records::{Lost, lost};
-use crate::system::{Fill, Role, System};
+use crate::system::{Fill, First, Role, System};
 use ground::{
     ClockRule, ClockSeen, DiskRule, DiskRuleCounts, DiskSwap, Event, Ground, Limit, LimitSeen, LinkCount,
     LinkRule, Mended, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal, Swapped,
 };
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast;
 
+/// The feature whose level says whether voters may change.
+pub const KRAFT_VERSION: &str = "kraft.version";
 /// How long the formatting of all disks may take.
-const FORMAT_LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const FORMAT_LIMIT: Duration = Duration::from_secs(20);
 /// Events that may wait for a slow listener: more than a run has processes.
 const EVENT_BACKLOG: usize = 1024;
 /// Where a node's configuration is, in its home.
-const CONFIG: &str = "server.properties";
+pub(crate) const CONFIG: &str = "server.properties";
 /// Where a node's output goes, in its home.
 const LOG: &str = "node.log";
 
@@ -84,6 +87,8 @@ pub struct Node {
     pub role: RoleKind,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where clients on the host reach it, where they do.
+    pub host: Option<SocketAddr>,
     /// Its folder in the run's folder.
     pub home: PathBuf,
 }
@@ -103,7 +108,8 @@ pub struct Layout<'a> {
     pub cluster_id: String,
     /// Server properties of each node.
     pub properties: BTreeMap<String, String>,
-    /// Feature levels for the format step.
+    /// Feature levels for the format step. With [`KRAFT_VERSION`] of 1 or more the voters of the metadata quorum may
+    /// change (KIP-853): the controllers are the first, named in the log, and each node is told whom to ask for them.
     pub features: BTreeMap<String, i16>,
     /// The bug of the system's that is on in every node.
     pub bug: Option<String>,
@@ -144,17 +150,56 @@ pub enum Error {
     /// There is no such node.
     #[error("there is no node {0}")]
     NoNode(i32),
+    /// A machine that plays this node is in already.
+    #[error("a machine beside the cluster's own plays node {0} already")]
+    GuestIsIn(i32),
+}
+
+/// Has ports of the host's loopback lead to the brokers' listeners for it.
+fn lead_in(ground: &Ground, system: &System, nodes: &mut [Node], host_ports: &[u16]) -> Result<(), Error> {
+    let Some(host) = &system.broker.host else {
+        return Ok(());
+    };
+    let brokers = nodes.iter_mut().filter(|node| node.role == RoleKind::Broker);
+    for ((n, port), node) in host_ports.iter().enumerate().zip(brokers) {
+        ground.forward(n, SocketAddr::new(node.address.ip(), host.port))?;
+        node.host = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port)));
+    }
+    Ok(())
+}
+
+/// Whether features have the voters of the metadata quorum change.
+fn may_change(features: &BTreeMap<String, i16>) -> bool {
+    features.get(KRAFT_VERSION).is_some_and(|level| *level >= 1)
+}
+
+/// The id of a first voter's folder: every node is told those of all, so they are made here.
+fn folder_id(node: i32) -> String {
+    /// Above Kafka's reserved ids, and of no first letter that command lines would take for an option.
+    const FIRST: u128 = 0x61 << 120;
+    client::topic_id_text(client::TopicId::from_u128(FIRST | u128::from(node.unsigned_abs())))
+}
+
+/// The last lines of a node's log, in one.
+pub(crate) fn tail(node: &Node) -> String {
+    const LINES: usize = 3;
+    let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
 }
 
 /// A cluster, laid out: its nodes have homes, addresses and power, and can be started.
 pub struct Cluster {
-    ground: Ground,
+    pub(crate) ground: Ground,
+    pub(crate) beside: Beside,
     layout_properties: BTreeMap<String, String>,
     features: BTreeMap<String, i16>,
     bug: Option<String>,
     system: System,
     cluster_id: String,
     voters: String,
+    /// The first voters with their folders' ids, where they may change.
+    first_voters: Option<String>,
     nodes: Vec<Node>,
     starts: Mutex<BTreeMap<i32, u32>>,
     /// The newest start that has ended, of each node.
@@ -169,8 +214,24 @@ impl Cluster {
     /// # Errors
     /// Where the ground refuses, or the run's folder takes no file.
     pub fn lay_out(ground: Ground, events: Receiver<Event>, layout: Layout<'_>) -> Result<Cluster, Error> {
+        Cluster::lay_out_for_host(ground, events, layout, &[])
+    }
+
+    /// The same; each of these ports of the host's loopback leads to a broker, in their order. The front has handed the
+    /// listeners of them in.
+    ///
+    /// # Errors
+    /// As [`Cluster::lay_out`].
+    pub fn lay_out_for_host(
+        ground: Ground,
+        events: Receiver<Event>,
+        layout: Layout<'_>,
+        host_ports: &[u16],
+    ) -> Result<Cluster, Error> {
         let (sender, _) = broadcast::channel(EVENT_BACKLOG);
         let pump = sender.clone();
+        let (guests, _) = broadcast::channel(EVENT_BACKLOG);
+        let guests_pump = guests.clone();
         let ended: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
         let ends = ended.clone();
         std::thread::spawn(move || {
@@ -188,7 +249,8 @@ impl Cluster {
                         .unwrap_or_else(PoisonError::into_inner)
                         .insert(node, start);
                 }
-                let _ = pump.send(event);
+                let of_guest = matches!(event, Event::ProgramEnded { node, .. } if is_guest(node));
+                let _ = if of_guest { guests_pump.send(event) } else { pump.send(event) };
             }
         });
         let mut nodes = Vec::new();
@@ -214,24 +276,33 @@ impl Cluster {
                     id,
                     role: kind,
                     address: SocketAddr::from((address, role.port)),
+                    host: None,
                     home,
                 });
             }
         }
+        lead_in(&ground, &layout.system, &mut nodes, host_ports)?;
         let voter = |node: &Node| format!("{}@{}", node.id, node.address);
         let voters: Vec<String> = nodes
             .iter()
             .filter(|node| node.role == RoleKind::Controller)
             .map(voter)
             .collect();
+        let first_voters = may_change(&layout.features).then(|| {
+            let controllers = nodes.iter().filter(|node| node.role == RoleKind::Controller);
+            let first = controllers.map(|node| format!("{}:{}", voter(node), folder_id(node.id)));
+            first.collect::<Vec<_>>().join(",")
+        });
         let cluster = Cluster {
             ground,
+            beside: Beside::new(layout.run_dir.to_owned(), guests),
             layout_properties: layout.properties,
             features: layout.features,
             bug: layout.bug,
             system: layout.system,
             cluster_id: layout.cluster_id,
             voters: voters.join(","),
+            first_voters,
             nodes,
             starts: Mutex::default(),
             ended,
@@ -240,21 +311,37 @@ impl Cluster {
         };
         for node in &cluster.nodes {
             cluster.ground.power_on(node.id)?;
-            let path = node.home.join(CONFIG);
-            let text = cluster.with_fill(node, |fill| cluster.system.config(cluster.role(node), fill));
-            fs::write(&path, text).map_err(|source| Error::File { path, source })?;
+            cluster.write_config(node)?;
         }
         Ok(cluster)
     }
 
-    fn role(&self, node: &Node) -> &Role {
-        match node.role {
+    /// A node's configuration.
+    pub(crate) fn config_text(&self, node: &Node) -> String {
+        self.with_fill(node, false, |fill| {
+            self.system.config(self.role_of(node.role), fill)
+        })
+    }
+
+    /// The command that formats a node's disk; of one that joins a quorum that is there, or of one of the first.
+    pub(crate) fn format_argv(&self, node: &Node, joins: bool) -> Vec<String> {
+        self.with_fill(node, joins, |fill| self.system.format_command(fill, &self.features))
+    }
+
+    pub(crate) fn start_argv(&self, node: &Node) -> Vec<String> {
+        self.with_fill(node, false, |fill| {
+            self.system.start_command(fill, self.bug.as_deref())
+        })
+    }
+
+    pub(crate) fn role_of(&self, role: RoleKind) -> &Role {
+        match role {
             RoleKind::Controller => &self.system.controller,
             RoleKind::Broker => &self.system.broker,
         }
     }
 
-    fn with_fill<T>(&self, node: &Node, with: impl FnOnce(&Fill<'_>) -> T) -> T {
+    fn with_fill<T>(&self, node: &Node, joins: bool, with: impl FnOnce(&Fill<'_>) -> T) -> T {
         let std::net::IpAddr::V4(address) = node.address.ip() else {
             unreachable!("the local ground gives IPv4 addresses only")
         };
@@ -263,9 +350,15 @@ impl Cluster {
             node_id: node.id,
             address,
             voters: &self.voters,
+            first: match &self.first_voters {
+                None => First::Fixed,
+                Some(_) if joins || node.role == RoleKind::Broker => First::Joins,
+                Some(first) => First::Among(first),
+            },
             config: &node.home.join(CONFIG),
             disk: &node.home.join("mount"),
-            properties: &self.layout_properties,
+            properties: &self.beside.properties(node.id, &self.layout_properties),
+            host_port: node.host.map(|host| host.port()),
         })
     }
 
@@ -307,8 +400,7 @@ impl Cluster {
     async fn format_all(&self, nodes: &[&Node]) -> Result<(), Error> {
         let mut events = self.events();
         for node in nodes {
-            let argv = self.with_fill(node, |fill| self.system.format_command(fill, &self.features));
-            self.run(node, argv)?;
+            self.run(node, self.format_argv(node, false))?;
         }
         let mut waiting: Vec<i32> = nodes.iter().map(|node| node.id).collect();
         let all = async {
@@ -351,26 +443,28 @@ impl Cluster {
     /// Where it cannot be started.
     pub fn start(&self, id: i32) -> Result<(u32, u64), Error> {
         let node = self.node(id)?;
-        let argv = self.with_fill(node, |fill| self.system.start_command(fill, self.bug.as_deref()));
-        self.run(node, argv)
+        self.run(node, self.start_argv(node))
     }
 
     fn run(&self, node: &Node, argv: Vec<String>) -> Result<(u32, u64), Error> {
-        let log = node.home.join(LOG);
-        let started = self.ground.start(
-            node.id,
-            Program {
-                argv,
-                env: Vec::new(),
-                log,
-                cwd: node.home.clone(),
-            },
-        )?;
+        let started = self.run_on(node.id, &node.home, argv)?;
+        self.tell(node.id, ProgramTold::Started(started.0));
+        Ok(started)
+    }
+
+    /// Runs a program on one of the ground's nodes, with a folder that is its home there.
+    pub(crate) fn run_on(&self, host: i32, home: &Path, argv: Vec<String>) -> Result<(u32, u64), Error> {
+        let program = Program {
+            argv,
+            env: Vec::new(),
+            log: home.join(LOG),
+            cwd: home.to_owned(),
+        };
+        let started = self.ground.start(host, program)?;
         self.starts
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(node.id, started.start);
-        self.tell(node.id, ProgramTold::Started(started.start));
+            .insert(host, started.start);
         Ok((started.start, started.exec_at_ns))
     }
 
@@ -601,13 +695,7 @@ impl Cluster {
 
     /// The last lines of a node's log, in one.
     pub fn log_tail(&self, id: i32) -> String {
-        const LINES: usize = 3;
-        let Ok(node) = self.node(id) else {
-            return String::new();
-        };
-        let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+        self.node(id).map(tail).unwrap_or_default()
     }
 
     /// Lines of the nodes' logs that mean trouble: (node, line).

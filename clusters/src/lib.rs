@@ -10,16 +10,18 @@
 //!    while the node has no power or the run is over.
 
 mod cluster;
+mod guest;
 pub mod kafka_jars;
 mod lost_records;
 mod system;
 
-pub use cluster::{Capability, Cluster, Error, Layout, Node, ProgramTold, Resource, RoleKind};
+pub use cluster::{Capability, Cluster, Error, KRAFT_VERSION, Layout, Node, ProgramTold, Resource, RoleKind};
 pub use ground::{
     ALL_PPM, CallKind, ClockRule, ClockSeen, Crash, DiskEffect, DiskRule, DiskRuleCounts, DiskSwap, Effect,
     Errors, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, MAX_CUT_BYTES, MAX_DAMAGED_FILES,
     MAX_WAIT_NS, Mended, OBSERVER_DEVICE, Policy, Port, PowerCut, ProcessClock, Profile, Remainder,
     RuleCounts, Signal, Spread, Stripe, Strobe, Swapped, WHOLE_PPM,
 };
+pub use guest::Guest;
 pub use lost_records::Lost;
-pub use system::{Bugs, Fill, Format, Role, System};
+pub use system::{Bugs, Fill, First, Format, Role, System};

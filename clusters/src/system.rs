@@ -40,6 +40,13 @@ pub struct Format {
     pub argv: Vec<String>,
     /// The arguments of one feature, from `{feature}` and `{level}`.
     pub feature: Vec<String>,
+    /// Where the voters of the metadata quorum may change: the arguments that stand for `{quorum}` in the command, of
+    /// one of the first voters, which are `{first_voters}`.
+    #[serde(default)]
+    pub first: Vec<String>,
+    /// And those of any other node.
+    #[serde(default)]
+    pub joins: Vec<String>,
 }
 
 /// Bugs that can be switched on by name, for the harness to notice.
@@ -79,6 +86,17 @@ pub struct HostListener {
     pub advertised: String,
 }
 
+/// How a node's metadata quorum begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First<'a> {
+    /// Its voters are fixed, and each node's configuration names them.
+    Fixed,
+    /// They may change, and the node is one of the first: `id@address:port:folder` of each, with commas.
+    Among(&'a str),
+    /// They may change, and the node asks who they are.
+    Joins,
+}
+
 /// What the templates of one node are filled with.
 #[derive(Clone, Debug)]
 pub struct Fill<'a> {
@@ -90,6 +108,8 @@ pub struct Fill<'a> {
     pub address: Ipv4Addr,
     /// `id@address:port` of each controller, with commas.
     pub voters: &'a str,
+    /// How its quorum begins.
+    pub first: First<'a>,
     /// The configuration file.
     pub config: &'a Path,
     /// The folder on the node's own disk.
@@ -132,6 +152,10 @@ impl System {
     pub fn format_command(&self, fill: &Fill<'_>, features: &BTreeMap<String, i16>) -> Vec<String> {
         let mut argv = Vec::new();
         for argument in &self.format.argv {
+            if argument == "{quorum}" {
+                argv.extend(self.quorum_arguments(fill));
+                continue;
+            }
             if argument != "{features}" {
                 argv.push(fill.text(argument));
                 continue;
@@ -145,6 +169,18 @@ impl System {
             }
         }
         argv
+    }
+
+    fn quorum_arguments(&self, fill: &Fill<'_>) -> Vec<String> {
+        let filled = |first: &str| {
+            let arguments = self.format.first.iter();
+            arguments.map(|it| it.replace("{first_voters}", first)).collect()
+        };
+        match fill.first {
+            First::Fixed => Vec::new(),
+            First::Among(first) => filled(first),
+            First::Joins => self.format.joins.clone(),
+        }
     }
 
     /// The command that runs a node, with a bug or without.
@@ -162,12 +198,26 @@ impl System {
 }
 
 impl Fill<'_> {
+    /// The property that names the controllers.
+    fn quorum(&self) -> String {
+        if self.first == First::Fixed {
+            return format!("controller.quorum.voters={}", self.voters);
+        }
+        let addresses = self.voters.split(',').map(|voter| match voter.split_once('@') {
+            Some((_, address)) => address,
+            None => voter,
+        });
+        let addresses: Vec<&str> = addresses.collect();
+        format!("controller.quorum.bootstrap.servers={}", addresses.join(","))
+    }
+
     /// Replaces all but `{self}`, which the ground knows, and `{properties}`.
     fn text(&self, template: &str) -> String {
         template
             .replace("{cluster_id}", self.cluster_id)
             .replace("{node_id}", &self.node_id.to_string())
             .replace("{address}", &self.address.to_string())
+            .replace("{quorum}", &self.quorum())
             .replace("{voters}", self.voters)
             .replace("{config}", &self.config.display().to_string())
             .replace("{disk}", &self.disk.display().to_string())
@@ -187,6 +237,7 @@ mod tests {
             node_id: 1,
             address: Ipv4Addr::new(10, 9, 0, 4),
             voters: "100@10.9.0.1:9093",
+            first: First::Fixed,
             config: Path::new("/r/server.properties"),
             disk: Path::new("/r/mount"),
             properties: &properties,
@@ -226,5 +277,43 @@ mod tests {
         );
         let argv = system.start_command(&fill, Some("b"));
         assert_eq!(argv[argv.len() - 2..], ["--bug", "b"]);
+    }
+
+    #[test]
+    fn voters_that_may_change_are_named_in_the_log_and_whom_to_ask_in_the_configuration() {
+        let system = System::reference();
+        let properties = BTreeMap::new();
+        let fill = Fill {
+            cluster_id: "c",
+            node_id: 101,
+            address: Ipv4Addr::new(10, 9, 0, 2),
+            voters: "100@10.9.0.1:9093,101@10.9.0.2:9093",
+            first: First::Fixed,
+            config: Path::new("/r/server.properties"),
+            disk: Path::new("/r/mount"),
+            properties: &properties,
+            host_port: None,
+        };
+        let config = |fill: &Fill<'_>| system.config(&system.controller, fill);
+        let format = |fill: &Fill<'_>| system.format_command(fill, &BTreeMap::new()).join(" ");
+        assert!(config(&fill).contains("\ncontroller.quorum.voters=100@10.9.0.1:9093,101@10.9.0.2:9093\n"));
+        assert!(!format(&fill).contains("controllers"), "{}", format(&fill));
+        let first = Fill {
+            first: First::Among("100@h:1:x,101@i:2:y"),
+            ..fill.clone()
+        };
+        let text = config(&first);
+        assert!(text.contains("\ncontroller.quorum.bootstrap.servers=10.9.0.1:9093,10.9.0.2:9093\n"));
+        assert!(!text.contains("quorum.voters"), "{text}");
+        let command = format(&first);
+        assert!(
+            command.ends_with("--initial-controllers 100@h:1:x,101@i:2:y"),
+            "{command}"
+        );
+        let joins = Fill {
+            first: First::Joins,
+            ..fill
+        };
+        assert!(format(&joins).ends_with("--no-initial-controllers"));
     }
 }

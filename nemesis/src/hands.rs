@@ -6,12 +6,12 @@
 
 use crate::{Kind, NotTaken, Order, Param};
 use client::calls::{
-    Administered, ConfigResource, CreatePartitions, CreateTopic, DescribedTopic, Election, FeatureChange,
-    Layout,
+    AddVoter, Administered, ConfigResource, CreatePartitions, CreateTopic, DescribedTopic, Election,
+    FeatureChange, Layout, QuorumDescription, RemoveVoter, VoterChanged,
 };
 use client::{Connection, ErrorCode, Options};
 use clusters::{Cluster, OBSERVER_DEVICE, RoleKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -51,19 +51,36 @@ pub(crate) const SEEN: (&str, &str) = ("seen_ms", "from then on until a broker w
 const NOT_CONTROLLER: ErrorCode = ErrorCode(41);
 const INVALID_PARTITIONS: ErrorCode = ErrorCode(37);
 const ELECTION_NOT_NEEDED: ErrorCode = ErrorCode(84);
+const NO_REASSIGNMENT_IN_PROGRESS: ErrorCode = ErrorCode(85);
 const BROKER_ID_NOT_REGISTERED: ErrorCode = ErrorCode(102);
+const DUPLICATE_VOTER: ErrorCode = ErrorCode(126);
 
 /// What is asked.
 pub(crate) enum Wish {
     Elect(Election, String, i32),
-    Reassign(String, i32, Vec<i32>),
+    /// None cancels what is under way.
+    Reassign(String, i32, Option<Vec<i32>>),
     Grow(String, i32),
     Delete(String),
     Create(String, Vec<Vec<i32>>, BTreeMap<String, String>),
     Configure(ConfigResource, BTreeMap<String, Option<String>>),
     Unregister(i32),
     Level(String, i16, FeatureChange),
+    AddVoter(AddVoter),
+    RemoveVoter(RemoveVoter),
 }
+
+impl From<VoterChanged> for Answer {
+    fn from(changed: VoterChanged) -> Answer {
+        Answer(Administered {
+            error: changed.error,
+            message: changed.message,
+        })
+    }
+}
+
+/// An answer of whichever kind.
+struct Answer(Administered);
 
 impl Wish {
     async fn ask(&self, connection: &mut Connection) -> Result<Administered, client::Error> {
@@ -75,7 +92,7 @@ impl Wish {
             }
             Wish::Reassign(topic, partition, replicas) => {
                 connection
-                    .reassign(topic, *partition, Some(replicas), WITHIN)
+                    .reassign(topic, *partition, replicas.as_deref(), WITHIN)
                     .await
             }
             Wish::Grow(topic, count) => {
@@ -106,6 +123,8 @@ impl Wish {
             Wish::Level(feature, level, change) => {
                 connection.update_feature(feature, *level, *change, WITHIN).await
             }
+            Wish::AddVoter(voter) => Ok(Answer::from(connection.add_raft_voter(voter).await?).0),
+            Wish::RemoveVoter(voter) => Ok(Answer::from(connection.remove_raft_voter(voter).await?).0),
         }
     }
 
@@ -117,6 +136,9 @@ impl Wish {
             Wish::Delete(_) => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
             Wish::Create(..) => Some(ErrorCode::TOPIC_ALREADY_EXISTS),
             Wish::Unregister(_) => Some(BROKER_ID_NOT_REGISTERED),
+            Wish::Reassign(.., None) => Some(NO_REASSIGNMENT_IN_PROGRESS),
+            Wish::AddVoter(_) => Some(DUPLICATE_VOTER),
+            Wish::RemoveVoter(_) => Some(ErrorCode::VOTER_NOT_FOUND),
             Wish::Reassign(..) | Wish::Configure(..) | Wish::Level(..) => None,
         };
         answer.is_none() || Some(answer) == already
@@ -136,7 +158,12 @@ pub(crate) async fn done(cluster: &Cluster, wish: &Wish) -> Result<f64, NotTaken
             match answer {
                 Ok(answer) if wish.is_done(answer.error) => return Ok(milliseconds(began)),
                 // No controller is active at the moment, or it was not heard in time.
-                Ok(answer) if matches!(answer.error, NOT_CONTROLLER | ErrorCode::REQUEST_TIMED_OUT) => {
+                Ok(answer)
+                    if matches!(
+                        answer.error,
+                        NOT_CONTROLLER | ErrorCode::REQUEST_TIMED_OUT | ErrorCode::NOT_LEADER_OR_FOLLOWER
+                    ) =>
+                {
                     last = format!("{address} says {}", answer.error);
                 }
                 Ok(answer) => {
@@ -167,6 +194,10 @@ pub(crate) enum Look<'a> {
     Brokers,
     /// The levels of features.
     Levels,
+    /// Partitions that are being moved.
+    Moves,
+    /// The quorum, as the active controller knows it.
+    Quorum,
 }
 
 /// What was seen.
@@ -174,9 +205,20 @@ pub(crate) enum View {
     Topic(DescribedTopic),
     /// The values that the resource has of its own, and those that count there.
     Config(BTreeMap<String, String>, BTreeMap<String, String>),
-    /// Each with whether it is fenced.
-    Brokers(BTreeMap<i32, bool>),
+    /// Each with where it listens and whether it is fenced.
+    Brokers(BTreeMap<i32, Listed>),
     Levels(BTreeMap<String, i16>),
+    Moves(BTreeSet<(String, i32)>),
+    Quorum(QuorumDescription),
+}
+
+/// A broker, as a broker lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Its host.
+    pub(crate) host: String,
+    /// Whether it is fenced.
+    pub(crate) fenced: bool,
 }
 
 async fn look(connection: &mut Connection, at: Look<'_>) -> Result<View, client::Error> {
@@ -199,10 +241,15 @@ async fn look(connection: &mut Connection, at: Look<'_>) -> Result<View, client:
             View::Brokers(
                 brokers
                     .iter()
-                    .map(|broker| (broker.node, broker.fenced))
+                    .map(|broker| (broker.node, listed(broker)))
                     .collect(),
             )
         }
+        Look::Moves => {
+            let moves = connection.list_reassignments().await?.ongoing.into_iter();
+            View::Moves(moves.map(|it| (it.topic, it.partition)).collect())
+        }
+        Look::Quorum => View::Quorum(connection.describe_quorum().await?),
         Look::Levels => {
             let features = connection.api_versions().await?.features;
             View::Levels(
@@ -213,6 +260,13 @@ async fn look(connection: &mut Connection, at: Look<'_>) -> Result<View, client:
             )
         }
     })
+}
+
+fn listed(broker: &client::calls::DescribedBroker) -> Listed {
+    Listed {
+        host: broker.host.clone(),
+        fenced: broker.fenced,
+    }
 }
 
 /// Looks until a broker shows what is waited for; that, and the milliseconds it took.
@@ -247,6 +301,35 @@ pub(crate) async fn topic(cluster: &Cluster, name: &str) -> Result<DescribedTopi
     };
     let what = format!("the topic {name:?}");
     Ok(seen(cluster, Look::Topic(name), &what, known).await?.0)
+}
+
+/// Waits until a broker lists one as unfenced, or not at all any more; the milliseconds that took.
+pub(crate) async fn broker_is(cluster: &Cluster, node: i32, there: bool) -> Result<f64, NotTaken> {
+    let is_so = |view: &View| match view {
+        View::Brokers(brokers) => {
+            let is = brokers.get(&node).map(|broker| broker.fenced);
+            (is == there.then_some(false)).then_some(())
+        }
+        _ => None,
+    };
+    let what = match there {
+        false => format!("a list of brokers without {node}"),
+        true => format!("broker {node}, registered and unfenced,"),
+    };
+    Ok(seen(cluster, Look::Brokers, &what, is_so).await?.1)
+}
+
+/// The quorum with an active controller, as that one knows it.
+pub(crate) async fn quorum<T>(
+    cluster: &Cluster,
+    what: &str,
+    found: impl Fn(&QuorumDescription) -> Option<T>,
+) -> Result<(T, f64), NotTaken> {
+    let known = |view: &View| match view {
+        View::Quorum(quorum) if quorum.error.is_none() && quorum.leader >= 0 => found(quorum),
+        _ => None,
+    };
+    seen(cluster, Look::Quorum, what, known).await
 }
 
 /// The order's topic and partition.

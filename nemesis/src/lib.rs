@@ -14,6 +14,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub mod bandwidth;
+pub mod cancel_reassignment;
 pub mod clock_rate;
 pub mod clock_step;
 pub mod clock_strobe;
@@ -26,6 +27,18 @@ pub mod crash_loop;
 pub mod cut_network;
 pub mod delay;
 pub mod descriptor_limit;
+pub mod disk_at_call;
+pub mod disk_corrupt;
+pub mod disk_error;
+pub mod disk_full;
+pub mod disk_hang;
+pub mod disk_replace;
+pub mod disk_roll_back;
+pub mod disk_slow;
+pub mod disk_sync_fails_once;
+pub mod disk_sync_lies;
+pub mod disk_truncate;
+mod disks;
 pub mod duplicate;
 pub mod elect;
 mod ended;
@@ -44,9 +57,12 @@ pub mod power_cut;
 mod ready;
 pub mod reassign;
 pub mod recreate_topic;
+pub mod remove_broker;
 pub mod reorder;
 pub mod reset;
+pub mod resign_controller;
 pub mod restart;
+pub mod rolling_restart;
 pub mod set_config;
 pub mod set_feature;
 pub mod shapes;
@@ -64,6 +80,7 @@ pub const ALL: &[&dyn Fault] = &[
     &crash::Crash,
     &stop::Stop,
     &restart::Restart,
+    &rolling_restart::RollingRestart,
     &crash_loop::CrashLoop,
     &slow_start::SlowStart,
     &pause::Pause,
@@ -72,6 +89,20 @@ pub const ALL: &[&dyn Fault] = &[
     &descriptor_limit::DescriptorLimit,
     &machine_pause::MachinePause,
     &power_cut::PowerCut,
+    &power_cut::PowerCutStopping,
+    &power_cut::PowerCutStarting,
+    &disk_error::DiskError,
+    &disk_sync_fails_once::DiskSyncFailsOnce,
+    &disk_sync_lies::DiskSyncLies,
+    &disk_full::DiskFull,
+    &disk_slow::DiskSlow,
+    &disk_hang::DiskHang,
+    &disk_corrupt::DiskCorrupt,
+    &disk_truncate::DiskTruncate,
+    &disk_replace::DiskReplace,
+    &disk_roll_back::DiskRollBack,
+    &disk_at_call::DiskCutAtCall,
+    &disk_at_call::DiskKillAtCall,
     &cut_network::CutNetwork,
     &flap::Flap,
     &delay::Delay,
@@ -85,10 +116,14 @@ pub const ALL: &[&dyn Fault] = &[
     &elect::ElectPreferred,
     &elect::ElectUnclean,
     &reassign::Reassign,
+    &cancel_reassignment::CancelReassignment,
     &grow_partitions::GrowPartitions,
     &recreate_topic::RecreateTopic,
     &set_config::SetMinIsr,
+    &set_config::SetConfig,
     &unregister_broker::UnregisterBroker,
+    &remove_broker::RemoveBroker,
+    &resign_controller::ResignController,
     &set_feature::SetFeature,
     &clock_step::ClockStep,
     &clock_rate::ClockRate,

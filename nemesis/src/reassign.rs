@@ -34,22 +34,9 @@ impl Fault for Reassign {
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         Box::pin(async move {
             let (topic, index) = hands::target(order);
-            let known = hands::topic(field.cluster, &topic).await?;
-            let partition = known.partitions.iter().find(|it| it.partition == index);
-            let before = partition.map(|it| it.replicas.clone()).unwrap_or_default();
-            let stays = |id: &i32| !order.nodes.contains(id);
-            let brokers = field.cluster.of_role(RoleKind::Broker).map(|node| node.id);
-            let spare = brokers.filter(|id| stays(id) && !before.contains(id));
-            let kept = before.iter().copied().filter(stays);
-            let replicas: Vec<i32> = kept.chain(spare).take(before.len()).collect();
-            if replicas.is_empty() {
-                return Err(NotTaken::NotSeen(format!(
-                    "{topic}-{index} has the replicas {before:?}, and nobody else could hold it"
-                )));
-            }
-            let moved = before.iter().filter(|id| !stays(id)).count();
+            let Move { before, after, moved } = off_the_targets(field, order).await?;
             FOUND.keep(order, before);
-            let mut measured = moved_to(field, &topic, index, replicas).await?;
+            let mut measured = moved_to(field, &topic, index, after).await?;
             measured.insert("moved".into(), moved as f64);
             Ok(measured)
         })
@@ -63,14 +50,44 @@ impl Fault for Reassign {
     }
 }
 
+/// A partition's way off the targets.
+pub(crate) struct Move {
+    /// The replicas that it has.
+    pub(crate) before: Vec<i32>,
+    /// And is to have.
+    pub(crate) after: Vec<i32>,
+    /// How many of the targets held one.
+    pub(crate) moved: usize,
+}
+
+/// Where the order's partition would go: off its targets, to brokers that hold none.
+pub(crate) async fn off_the_targets(field: Field<'_>, order: &Order) -> Result<Move, NotTaken> {
+    let (topic, index) = hands::target(order);
+    let known = hands::topic(field.cluster, &topic).await?;
+    let partition = known.partitions.iter().find(|it| it.partition == index);
+    let before = partition.map(|it| it.replicas.clone()).unwrap_or_default();
+    let stays = |id: &i32| !order.nodes.contains(id);
+    let brokers = field.cluster.of_role(RoleKind::Broker).map(|node| node.id);
+    let spare = brokers.filter(|id| stays(id) && !before.contains(id));
+    let kept = before.iter().copied().filter(stays);
+    let after: Vec<i32> = kept.chain(spare).take(before.len()).collect();
+    if after.is_empty() {
+        return Err(NotTaken::NotSeen(format!(
+            "{topic}-{index} has the replicas {before:?}, and nobody else could hold it"
+        )));
+    }
+    let moved = before.iter().filter(|id| !stays(id)).count();
+    Ok(Move { before, after, moved })
+}
+
 /// Moves the partition, and waits until it has these replicas and no others, all in sync.
-async fn moved_to(
+pub(crate) async fn moved_to(
     field: Field<'_>,
     topic: &str,
     index: i32,
     replicas: Vec<i32>,
 ) -> Result<Measured, NotTaken> {
-    let wish = Wish::Reassign(topic.to_owned(), index, replicas.clone());
+    let wish = Wish::Reassign(topic.to_owned(), index, Some(replicas.clone()));
     let asked_ms = hands::done(field.cluster, &wish).await?;
     let is_there = |view: &View| match view {
         View::Topic(topic) => {

@@ -1,7 +1,7 @@
 //! Brokers' registrations are removed. One that runs finds out by its next heartbeat and registers anew, as one of whom
 //! nobody knows whether it has its log's end: it has left ISR and ELR.
 
-use crate::hands::{self, Look, View, Wish};
+use crate::hands::{self, Wish};
 use crate::{About, Doing, Fault, Field, Measured, NotTaken, Order, Program, worst};
 use clusters::{Capability, Cluster};
 
@@ -38,7 +38,7 @@ impl Fault for UnregisterBroker {
                 measured.push(Measured::from([("asked_ms".into(), asked_ms)]));
                 // One that runs is back before anybody could look.
                 if !field.cluster.runs(*node) {
-                    measured.push(listed(field.cluster, *node, None).await?);
+                    measured.push(listed(field.cluster, *node, false).await?);
                 }
             }
             Ok(worst(measured))
@@ -49,23 +49,14 @@ impl Fault for UnregisterBroker {
         Box::pin(async move {
             let mut measured = Vec::new();
             for node in order.nodes.iter().filter(|node| field.cluster.runs(**node)) {
-                measured.push(listed(field.cluster, *node, Some(false)).await?);
+                measured.push(listed(field.cluster, *node, true).await?);
             }
             Ok(worst(measured))
         })
     }
 }
 
-/// Waits until a broker is listed so: not at all, or with whether it is fenced.
-async fn listed(cluster: &Cluster, node: i32, how: Option<bool>) -> Result<Measured, NotTaken> {
-    let is_so = |view: &View| match view {
-        View::Brokers(brokers) => (brokers.get(&node).copied() == how).then_some(()),
-        _ => None,
-    };
-    let what = match how {
-        None => format!("a list of brokers without {node}"),
-        Some(_) => format!("broker {node}, registered and unfenced,"),
-    };
-    let ((), seen_ms) = hands::seen(cluster, Look::Brokers, &what, is_so).await?;
+async fn listed(cluster: &Cluster, node: i32, there: bool) -> Result<Measured, NotTaken> {
+    let seen_ms = hands::broker_is(cluster, node, there).await?;
     Ok(Measured::from([("seen_ms".into(), seen_ms)]))
 }

@@ -76,6 +76,8 @@ fn talkative() -> System {
         format: Format {
             argv: words(&["true"]),
             feature: vec![],
+            first: vec![],
+            joins: vec![],
         },
         bugs: None,
         controller: role(100),

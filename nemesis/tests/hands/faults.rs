@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const TOPIC: &str = "night";
-const MIN_ISR: &str = "min.insync.replicas";
+pub const TOPIC: &str = "night";
+pub const MIN_ISR: &str = "min.insync.replicas";
 const ELR: &str = "eligible.leader.replicas.version";
 /// How long a state may take to come about.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,13 +23,15 @@ pub fn run(folder: &Path) -> ExitCode {
     let layout = Layout {
         run_dir: folder,
         system: System::reference(),
-        controllers: 1,
+        controllers: 3,
         brokers: 3,
         cluster_id: "AAAAAAAAAAAAAAAAAAAAAQ".into(),
         properties: [
             ("broker.session.timeout.ms", "1500"),
             ("broker.heartbeat.interval.ms", "250"),
             ("replica.lag.time.max.ms", "1500"),
+            ("controller.quorum.election.timeout.ms", "300"),
+            ("controller.quorum.fetch.timeout.ms", "600"),
         ]
         .map(property)
         .into(),
@@ -53,18 +55,25 @@ pub fn run(folder: &Path) -> ExitCode {
         night.leaders_are_elected().await;
         night.a_registration_goes_and_comes_back().await;
         night.a_topic_grows_and_is_made_again().await;
+        night.any_setting_changes_and_goes_back().await;
+        night.a_move_is_cancelled().await;
+        night.a_broker_is_removed_and_added_again().await;
+        night.nodes_restart_one_after_the_other().await;
+        night.the_active_controller_resigns().await;
+        night.power_goes_while_a_node_stops_or_starts().await;
+        night.a_zone_loses_its_power().await;
         night.what_cannot_take_is_said().await;
     });
     ExitCode::SUCCESS
 }
 
-struct Night {
-    cluster: Cluster,
+pub struct Night {
+    pub cluster: Cluster,
 }
 
-type Said<'a> = &'a [(&'a str, Value)];
+pub type Said<'a> = &'a [(&'a str, Value)];
 
-fn order(name: &str, id: u64, nodes: &[i32], said: Said<'_>) -> Order {
+pub fn order(name: &str, id: u64, nodes: &[i32], said: Said<'_>) -> Order {
     let about = nemesis::find(name).unwrap().about();
     let said = said.iter();
     let said = said.map(|(name, value)| (name.to_string(), value.clone()));
@@ -87,7 +96,7 @@ fn is_documented(name: &str, measured: &Measured) {
 }
 
 impl Night {
-    async fn inject(&self, name: &str, order: &Order) -> Result<Measured, NotTaken> {
+    pub async fn inject(&self, name: &str, order: &Order) -> Result<Measured, NotTaken> {
         let cluster = &self.cluster;
         let measured = nemesis::find(name)
             .unwrap()
@@ -98,7 +107,7 @@ impl Night {
         Ok(measured)
     }
 
-    async fn heal(&self, name: &str, order: &Order) -> Measured {
+    pub async fn heal(&self, name: &str, order: &Order) -> Measured {
         let cluster = &self.cluster;
         let healed = nemesis::find(name).unwrap().heal(Field { cluster }, order).await;
         let measured = healed.unwrap();
@@ -108,7 +117,7 @@ impl Night {
     }
 
     /// Asks any broker that answers.
-    async fn ask<T>(&self, act: impl AsyncFn(&mut Connection) -> Result<T, client::Error>) -> Option<T> {
+    pub async fn ask<T>(&self, act: impl AsyncFn(&mut Connection) -> Result<T, client::Error>) -> Option<T> {
         for node in self.cluster.of_role(RoleKind::Broker) {
             if let Ok(mut connection) = Connection::connect(node.address, Options::default()).await
                 && let Ok(answer) = act(&mut connection).await
@@ -119,12 +128,12 @@ impl Night {
         None
     }
 
-    async fn topic(&self) -> Option<DescribedTopic> {
+    pub async fn topic(&self) -> Option<DescribedTopic> {
         self.ask(async |it| it.describe_topic_partitions(TOPIC).await)
             .await
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn(&DescribedPartition) -> bool) {
+    pub async fn until(&self, what: &str, is_so: impl Fn(&DescribedPartition) -> bool) {
         let began = Instant::now();
         loop {
             let topic = self.topic().await;
@@ -164,7 +173,7 @@ impl Night {
     }
 
     /// A broker tells what it has applied, which another may have before it: each look waits.
-    async fn until_so<T: PartialEq + std::fmt::Debug>(
+    pub async fn until_so<T: PartialEq + std::fmt::Debug>(
         &self,
         what: &str,
         wanted: T,
@@ -181,7 +190,7 @@ impl Night {
         }
     }
 
-    async fn until_min_isr(&self, wanted: &str) {
+    pub async fn until_min_isr(&self, wanted: &str) {
         let resource = ConfigResource::Topic(TOPIC.into());
         let look = async || {
             let described = self.ask(async |it| it.describe_configs(&resource).await).await?;
@@ -198,7 +207,7 @@ impl Night {
         self.until_so(ELR, wanted, look).await;
     }
 
-    async fn until_replicas(&self, wanted: &[i32]) {
+    pub async fn until_replicas(&self, wanted: &[i32]) {
         self.until(&format!("on {wanted:?}"), |it| it.replicas == wanted)
             .await;
     }
@@ -270,7 +279,7 @@ impl Night {
     }
 
     /// Whether a broker is fenced; none where it is not registered.
-    async fn listed(&self, node: i32) -> Option<bool> {
+    pub async fn listed(&self, node: i32) -> Option<bool> {
         let about = self.ask(async |it| it.describe_cluster().await).await?;
         let broker = about.brokers.iter().find(|broker| broker.node == node)?;
         Some(broker.fenced)
@@ -287,8 +296,10 @@ impl Night {
             .await;
         let dead = order("unregister-broker", 7, &[2], &[]);
         self.inject("unregister-broker", &dead).await.unwrap();
-        self.until_so("2 not listed", true, async || Some(self.listed(2).await.is_none()))
-            .await;
+        self.until_so("2 not listed", true, async || {
+            Some(self.listed(2).await.is_none())
+        })
+        .await;
         self.cluster.start(2).unwrap();
         self.heal("unregister-broker", &dead).await;
         self.until_so("2 unfenced", false, unfenced).await;
@@ -316,6 +327,9 @@ impl Night {
         for (name, nodes, said) in [
             ("reassign", &[0, 1, 2][..], &[][..]),
             ("set-feature", &[0], &[("level", Value::Number(7.0))]),
+            // The reference cluster has no settings of a broker's own.
+            ("set-config", &[0], &[("of", Value::Text("broker".into()))]),
+            ("resign-controller", &[0], &[]),
             ("elect-preferred", &[0], &[("partition", Value::Number(77.0))]),
         ] {
             let why = self

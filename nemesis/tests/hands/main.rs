@@ -5,7 +5,11 @@
 //! /dev/net/tun; where the machine lacks them it says so and fails.
 
 #[cfg(target_os = "linux")]
+mod changes;
+#[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+mod power;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

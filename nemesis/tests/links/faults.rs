@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::chatter::FLIPPED;
 use clusters::{Cluster, Format, Layout, Port, Role, System};
 use ground::Ground;
 use nemesis::{Field, Measured, NotTaken, Order, Params, Value};
@@ -55,10 +56,12 @@ fn talkative() -> System {
         name: "talkative".into(),
         properties: words(&["true"]),
         start: words(&["{self}", "__chatter", "{voters}", "{address}:7000"]),
-        trouble: vec![],
+        trouble: vec![FLIPPED.into()],
         format: Format {
             argv: words(&["true"]),
             feature: vec![],
+            first: vec![],
+            joins: vec![],
         },
         bugs: None,
         controller: role(100),
@@ -190,6 +193,17 @@ impl Night {
             let measured = self.inject(name, &order).await.unwrap();
             let value = measured[quantity];
             assert!((least..=most).contains(&value), "{name} {said:?}: {measured:?}");
+            if said.contains(&("checksum", word("fits"))) {
+                // It is on its way to the program that reads it.
+                while self.cluster.trouble().is_empty() {
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                }
+            } else {
+                // Before that was asked, none did: checksums tell.
+                let flipped = self.cluster.trouble();
+                let asked = matches!(name, "bandwidth" | "mtu-black-hole");
+                assert!(asked || flipped.is_empty(), "{name}: {flipped:?}");
+            }
             let healed = self.heal(name, &order).await;
             println!("{name} {said:?}: {measured:?}; healed: {healed:?}");
             assert!(self.is_clean(), "{name}");
