@@ -1,6 +1,7 @@
 //! The command line: one struct a command, from which the help is made.
 
 use crate::error::Error;
+use crate::hand::DEFAULT_NAME;
 use crate::plan::KeepDisks;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -70,6 +71,16 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// A cluster by hand, on the same ground: in the foreground until Ctrl-C
+    Up(UpArgs),
+    /// End a cluster by hand; nothing of it is left
+    Down(AtArgs),
+    /// The nodes of a cluster by hand: where each is reached, from the host and inside
+    Ps(AtArgs),
+    /// A shell, or a command, inside a node of a cluster by hand
+    Enter(EnterArgs),
+    /// Put a fault into a cluster by hand, take it out (`heal`), or `list` those that are in
+    Fault(FaultArgs),
     /// Administer a running cluster: the metadata quorum
     Admin {
         /// What is administered.
@@ -104,6 +115,94 @@ pub struct StoredArgs {
     /// The folder with the runs
     #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
     pub out: PathBuf,
+    /// One JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which cluster by hand.
+#[derive(Args, Debug)]
+pub struct AtArgs {
+    /// The cluster's name
+    #[arg(long, default_value = DEFAULT_NAME, env = "ACKALL_NAME")]
+    pub name: String,
+    /// One JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `up`.
+#[derive(Args, Debug)]
+pub struct UpArgs {
+    /// The cluster's name
+    #[arg(long, default_value = DEFAULT_NAME, env = "ACKALL_NAME")]
+    pub name: String,
+    /// Return when it is up, and leave it there
+    #[arg(long)]
+    pub detach: bool,
+    /// The front of a detached cluster
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub detached: bool,
+    /// The first broker's port on 127.0.0.1; the others follow. Without it, ports that are free
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// The seed of what faults draw by chance; drawn where not given
+    #[arg(long, env = "ACKALL_SEED", value_parser = clap::value_parser!(u64).range(..SEED_LIMIT))]
+    pub seed: Option<u64>,
+    /// A server property of every node; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// A feature level, given to the format step; repeatable
+    #[arg(long = "feature", value_name = "NAME=LEVEL")]
+    pub feature: Vec<String>,
+    /// A bug to switch on in every node (reference cluster only)
+    #[arg(long, value_name = "NAME")]
+    pub bug: Option<String>,
+    /// The folder for runs
+    #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
+    pub out: PathBuf,
+    /// Exactly this folder for the run, new or empty
+    #[arg(long, value_name = "PATH")]
+    pub run_dir: Option<PathBuf>,
+    /// Whether the nodes' disks stay in the run's folder: on-fail is never, for nothing is judged
+    #[arg(long, value_enum, default_value = "never", env = "ACKALL_KEEP_DISKS")]
+    pub keep_disks: KeepDisks,
+    /// The state as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No lines about faults and ends
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Whom to enter.
+#[derive(Args, Debug)]
+pub struct EnterArgs {
+    /// A node's number, or a role that means one node (`leader:TOPIC-0`, `active-controller`)
+    pub node: String,
+    /// The command; a shell where there is none
+    #[arg(last = true)]
+    pub command: Vec<String>,
+    /// The cluster's name
+    #[arg(long, default_value = DEFAULT_NAME, env = "ACKALL_NAME")]
+    pub name: String,
+}
+
+/// What to do with faults.
+#[derive(Args, Debug)]
+pub struct FaultArgs {
+    /// A fault to put in (`ackall explain` lists them), `heal`, or `list`
+    #[arg(value_name = "FAULT | heal | list")]
+    pub what: String,
+    /// On whom: numbers or roles, as in a scenario; of `heal`, a fault's number or `all`
+    #[arg(value_name = "TARGET | ID")]
+    pub targets: Vec<String>,
+    /// What the fault is told; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub param: Vec<String>,
+    /// The cluster's name
+    #[arg(long, default_value = DEFAULT_NAME, env = "ACKALL_NAME")]
+    pub name: String,
     /// One JSON object on standard output
     #[arg(long)]
     pub json: bool,
@@ -206,10 +305,7 @@ impl RunArgs {
     /// # Errors
     /// Usage, where one has no `=`.
     pub fn properties(&self) -> Result<Vec<(String, String)>, Error> {
-        self.set
-            .iter()
-            .map(|text| pair("--set", "KEY=VALUE", text))
-            .collect()
+        properties(&self.set)
     }
 
     /// `NAME=LEVEL` pairs of `--feature`.
@@ -217,22 +313,42 @@ impl RunArgs {
     /// # Errors
     /// Usage, where one has no `=`, or its level is no number.
     pub fn features(&self) -> Result<Vec<(String, i16)>, Error> {
-        let level = |text: &String| {
-            let (name, level) = pair("--feature", "NAME=LEVEL", text)?;
-            let level = level.parse().map_err(|_| {
-                Error::usage(
-                    format!("reading --feature {text}"),
-                    format!("{level:?} is no level"),
-                    "--feature NAME=0",
-                )
-            })?;
-            Ok((name, level))
-        };
-        self.feature.iter().map(level).collect()
+        features(&self.feature)
     }
 }
 
-fn pair(flag: &str, form: &str, text: &str) -> Result<(String, String), Error> {
+/// `KEY=VALUE` pairs of `--set`.
+///
+/// # Errors
+/// Usage, where one has no `=`.
+pub fn properties(set: &[String]) -> Result<Vec<(String, String)>, Error> {
+    set.iter().map(|text| pair("--set", "KEY=VALUE", text)).collect()
+}
+
+/// `NAME=LEVEL` pairs of `--feature`.
+///
+/// # Errors
+/// Usage, where one has no `=`, or its level is no number.
+pub fn features(feature: &[String]) -> Result<Vec<(String, i16)>, Error> {
+    let level = |text: &String| {
+        let (name, level) = pair("--feature", "NAME=LEVEL", text)?;
+        let level = level.parse().map_err(|_| {
+            Error::usage(
+                format!("reading --feature {text}"),
+                format!("{level:?} is no level"),
+                "--feature NAME=0",
+            )
+        })?;
+        Ok((name, level))
+    };
+    feature.iter().map(level).collect()
+}
+
+/// The two parts of a word that a flag wants with `=` in it.
+///
+/// # Errors
+/// Usage, where it has none.
+pub fn pair(flag: &str, form: &str, text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
         _ => Err(Error::usage(
@@ -244,7 +360,7 @@ fn pair(flag: &str, form: &str, text: &str) -> Result<(String, String), Error> {
 }
 
 /// A seed that nobody chose, from the system's randomness.
-fn drawn_seed() -> Result<u64, Error> {
+pub fn drawn_seed() -> Result<u64, Error> {
     use std::hash::{BuildHasher, Hasher};
     // Short enough to be typed again.
     const DRAWN_BELOW: u64 = 1_000_000;

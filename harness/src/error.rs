@@ -1,10 +1,11 @@
 //! Errors that a person reads: what was tried, why it failed, what to do next; and the exit status.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::process::ExitCode;
 
 /// The exit statuses of the command line; others rely on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// The run passed.
     Pass = 0,
@@ -76,7 +77,7 @@ impl From<Status> for ExitCode {
 }
 
 /// An error in three lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     /// The exit status.
     pub status: Status,

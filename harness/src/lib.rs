@@ -31,6 +31,7 @@ mod cli;
 mod commands;
 mod conductor;
 mod error;
+mod hand;
 mod judge;
 mod needs;
 mod plan;
@@ -45,6 +46,8 @@ use std::process::ExitCode;
 
 /// The first argument of the harness's own process, inside the ground.
 const HARNESS_ROLE: &str = "__harness";
+/// Before what the harness is told of a cluster by hand.
+const BY_HAND: &str = "--by-hand";
 
 /// The entry point of everything that is not a node of the reference cluster.
 pub fn main() -> ExitCode {
@@ -102,6 +105,11 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
             operations,
             json,
         }) => commands::bench::bench(boots, operations, json),
+        Some(Command::Up(args)) => commands::up::up(&args, words),
+        Some(Command::Down(args)) => commands::hand::down(&args),
+        Some(Command::Ps(args)) => commands::hand::ps(&args),
+        Some(Command::Enter(args)) => commands::hand::enter(&args),
+        Some(Command::Fault(args)) => commands::hand::fault(&args),
         Some(Command::Admin { of }) => commands::admin::admin(&of),
         Some(Command::Node { .. }) => Err(Error::internal(
             "running a node",

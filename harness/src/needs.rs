@@ -36,6 +36,18 @@ pub fn check(plan: &Plan) -> Result<(), Error> {
     names.into_iter().try_for_each(|name| lacking(name, &probes))
 }
 
+/// Refuses a fault that this machine has no means for.
+///
+/// # Errors
+/// 69, with doctor's words.
+pub fn check_fault(name: &str) -> Result<(), Error> {
+    let needs = nemesis::find(name).map_or(&[][..], |fault| mechanisms(fault.about().needs));
+    if needs.is_empty() {
+        return Ok(());
+    }
+    lacking(name, &ground::doctor::probe_faults())
+}
+
 /// The mechanism that a fault lacks among those that were tried.
 fn lacking(name: &str, probes: &[Probe]) -> Result<(), Error> {
     let needs = nemesis::find(name).map_or(&[][..], |fault| mechanisms(fault.about().needs));

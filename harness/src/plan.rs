@@ -232,6 +232,36 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The plan of a cluster by hand: nodes as a scenario has them, and nothing that happens to them.
+    ///
+    /// # Errors
+    /// Usage, where a feature is unknown.
+    pub fn by_hand(
+        seed: u64,
+        overrides: &Overrides,
+        keep_disks: KeepDisks,
+        command: &str,
+    ) -> Result<Plan, Error> {
+        let calm = Scenario::find("calm")?;
+        let scenario = Scenario {
+            name: "by-hand".into(),
+            summary: "A cluster by hand.".into(),
+            promises: Vec::new(),
+            requirements: Vec::new(),
+            time: None,
+            topic: Topic {
+                name: String::new(),
+                partitions: 0,
+                replication_factor: 0,
+                min_insync_replicas: 0,
+            },
+            ..calm
+        };
+        Plan::new(&scenario, seed, overrides, keep_disks, command)
+    }
+}
+
 /// Where each append is flushed the scenario also promises `fsync`.
 fn promises(scenario: &Scenario, flushed: bool) -> Vec<Promise> {
     let mut promises = scenario.promises.clone();

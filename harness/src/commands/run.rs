@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
 }
 
 /// The command as it can be typed again: a word that a shell would take apart is quoted.
-fn typed(words: &[String]) -> String {
+pub(super) fn typed(words: &[String]) -> String {
     std::iter::once("ackall".to_string())
         .chain(words.iter().map(|word| results::quoted(word)))
         .collect::<Vec<_>>()
@@ -154,7 +154,7 @@ fn ask<T: serde::de::DeserializeOwned>(system: &System, what: &str, argv: &[Stri
 }
 
 /// Asks the system, by its own command, which properties it knows, and refuses others.
-fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
+pub(super) fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
     let known: Vec<Property> = ask(system, "properties", &system.properties)?;
     for (key, value) in &plan.server {
         check_property(system, &known, key, value)?;
@@ -163,7 +163,7 @@ fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
 }
 
 /// Refuses a bug that the system has not to offer.
-fn check_bug(system: &System, bug: Option<&str>) -> Result<(), Error> {
+pub(super) fn check_bug(system: &System, bug: Option<&str>) -> Result<(), Error> {
     let Some(bug) = bug else { return Ok(()) };
     let what = format!("switching on the bug {bug}");
     let Some(bugs) = &system.bugs else {
@@ -225,14 +225,14 @@ fn check_property(system: &System, known: &[Property], key: &str, value: &str) -
     }
 }
 
-fn text_of(plan: &Plan) -> Result<String, Error> {
+pub(super) fn text_of(plan: &Plan) -> Result<String, Error> {
     toml::to_string(plan)
         .map_err(|e| Error::internal("writing the plan as TOML", e, "report this: it is a bug"))
 }
 
 /// One run: folder, plan, ground, result.
 fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
-    let folder = Folder::make(args, plan)?;
+    let folder = Folder::make(&args.out, args.run_dir.as_deref(), plan)?;
     let run_dir = &folder.path;
     check_space(run_dir).inspect_err(|_| folder.remove())?;
     let text = text_of(plan)?;
@@ -286,7 +286,7 @@ fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
     Ok(status)
 }
 
-fn cannot_write(path: &Path, e: &std::io::Error) -> Error {
+pub(super) fn cannot_write(path: &Path, e: &std::io::Error) -> Error {
     Error::new(
         Status::Unavailable,
         format!("writing {}", path.display()),
@@ -336,8 +336,8 @@ fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
 }
 
 /// The run's folder, while it is the front's to make or to remove.
-struct Folder {
-    path: PathBuf,
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
     /// The one who typed sudo.
     owner: Option<(u32, u32)>,
     /// Whether this run made it.
@@ -347,12 +347,12 @@ struct Folder {
 }
 
 impl Folder {
-    fn make(args: &RunArgs, plan: &Plan) -> Result<Folder, Error> {
+    pub(super) fn make(out: &Path, run_dir: Option<&Path>, plan: &Plan) -> Result<Folder, Error> {
         let owner = sudo_user();
-        let Some(path) = &args.run_dir else {
-            let out_is_new = !args.out.exists();
-            let path = store::make_run_dir(&args.out, &plan.scenario, plan.seed, SystemTime::now())
-                .map_err(|e| cannot_write(&args.out, &e))?;
+        let Some(path) = run_dir else {
+            let out_is_new = !out.exists();
+            let path = store::make_run_dir(out, &plan.scenario, plan.seed, SystemTime::now())
+                .map_err(|e| cannot_write(out, &e))?;
             let above = path
                 .ancestors()
                 .skip(1)
@@ -365,7 +365,7 @@ impl Folder {
                 made: true,
                 above,
             };
-            folder.own_parents(&args.out);
+            folder.own_parents(out);
             return Ok(folder);
         };
         let made = !path.exists();
@@ -388,7 +388,7 @@ impl Folder {
     }
 
     /// Takes back what the run made, where it never began.
-    fn remove(&self) {
+    pub(super) fn remove(&self) {
         if self.made {
             let _ = fs::remove_dir_all(&self.path);
             for folder in &self.above {
@@ -422,7 +422,7 @@ impl Folder {
 
     /// Under sudo the run's folder belongs to the user, in whose name the harness writes into it. What is made in it
     /// later the ground gives away at the end.
-    fn own(&self) {
+    pub(super) fn own(&self) {
         if let Some(owner) = self.owner {
             // A file system without owners lets the harness write all the same; another tells when it does not.
             let _ = ground::give_all(&self.path, owner);
@@ -431,7 +431,7 @@ impl Folder {
 }
 
 /// The user who typed sudo, where one did.
-fn sudo_user() -> Option<(u32, u32)> {
+pub(super) fn sudo_user() -> Option<(u32, u32)> {
     let id = |name: &str| std::env::var(name).ok()?.parse().ok();
     let is_root = ground::is_root();
     if is_root {
@@ -441,7 +441,7 @@ fn sudo_user() -> Option<(u32, u32)> {
     }
 }
 
-fn check_space(run_dir: &Path) -> Result<(), Error> {
+pub(super) fn check_space(run_dir: &Path) -> Result<(), Error> {
     let free = ground::free_bytes(run_dir).map_err(|e| cannot_write(run_dir, &e))?;
     if free < SPACE_BYTES {
         return Err(Error::new(

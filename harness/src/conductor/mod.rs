@@ -4,15 +4,18 @@
 mod boot;
 mod condition;
 mod faults;
+mod hand;
 mod nodes;
 pub mod progress;
 mod steps;
 mod wire;
 
 use crate::error::{Error, Status};
+use crate::hand::Hand;
 use crate::judge;
 use crate::plan::Plan;
 use boot::Booted;
+pub use hand::unknown_fault;
 use nodes::Alarm;
 use progress::Progress;
 use results::store;
@@ -35,7 +38,7 @@ pub(crate) enum Ending {
     Interrupted(i32),
 }
 
-/// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress] [--as-root]`.
+/// Starts the harness's process: `__harness RUN_DIR [--json] [--no-progress] [--as-root] [--by-hand HAND]`.
 pub fn main(args: &[String]) -> Status {
     let json = args.iter().any(|arg| arg == "--json");
     let progress = Progress {
@@ -53,7 +56,12 @@ pub fn main(args: &[String]) -> Status {
         return Status::Internal;
     }
     die_of_panics(&run_dir, json);
-    match conduct(&run_dir, progress, as_root) {
+    let hand = args.iter().position(|arg| arg == crate::BY_HAND).and_then(|at| args.get(at + 1));
+    let conducted = match hand {
+        Some(hand) => stand(&run_dir, hand, (progress, json)),
+        None => conduct(&run_dir, progress, as_root),
+    };
+    match conducted {
         Ok(status) => status,
         Err(error) => {
             log(&run_dir, &error.to_string());
@@ -98,18 +106,37 @@ fn log(run_dir: &Path, text: &str) {
     }
 }
 
-fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, Error> {
+/// What a mistake of the front's would be.
+const BUG: &str = "report this: the front has written it";
+
+fn read_plan(run_dir: &Path) -> Result<Plan, Error> {
     let path = run_dir.join(store::PLAN);
-    let bug = "report this: the front has written it";
     let text = fs::read_to_string(&path)
-        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, bug))?;
-    let plan: Plan =
-        toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, bug))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))?;
+    toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
         .build()
-        .map_err(|e| Error::internal("starting the harness's threads", e, "see `ulimit -u`"))?;
+        .map_err(|e| Error::internal("starting the harness's threads", e, "see `ulimit -u`"))
+}
+
+/// A cluster by hand.
+fn stand(run_dir: &Path, hand: &str, shown: (Progress, bool)) -> Result<Status, Error> {
+    let plan = read_plan(run_dir)?;
+    let hand: Hand = serde_json::from_str(hand).map_err(|e| Error::internal("reading what is wanted", e, BUG))?;
+    let runtime = runtime()?;
+    let stood = runtime.block_on(hand::by_hand(&plan, run_dir, &hand, shown, Instant::now()));
+    runtime.shutdown_background();
+    stood
+}
+
+fn conduct(run_dir: &Path, progress: Progress, as_root: bool) -> Result<Status, Error> {
+    let plan = read_plan(run_dir)?;
+    let runtime = runtime()?;
     let began = Instant::now();
     let (ending, boot_s) = runtime.block_on(run(&plan, run_dir, progress, began))?;
     // Tasks that wait for answers from dead nodes are not waited for.

@@ -99,7 +99,7 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
 }
 
 /// The nodes that an act's targets mean now.
-fn resolve(plan: &Plan, booted: &Booted, act: &Act, pick: u64) -> Result<Vec<i32>, String> {
+pub(super) fn resolve(plan: &Plan, booted: &Booted, act: &Act, pick: u64) -> Result<Vec<i32>, String> {
     let of = |role| {
         booted
             .cluster

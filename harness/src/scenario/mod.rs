@@ -4,7 +4,7 @@ mod act;
 mod check;
 mod lines;
 
-pub use act::{Act, Said, asked};
+pub use act::{Act, Said, Targets, asked};
 
 use crate::error::{Error, nearest};
 use history::{Promise, Requirement};
