@@ -17,7 +17,7 @@ const FAULT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take to be copied or replaced: as much as a laptop writes in that time.
 const SWAP_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a node's processes may take to die of SIGKILL before its disk lets go of their calls; 1 ms is usual.
-const LET_GO_AFTER: Duration = Duration::from_millis(20);
+const LET_GO_AFTER: Duration = Duration::from_millis(5);
 
 impl Keeper {
     pub(super) fn disk_fault(&mut self, id: i32, fault: u64, ask: DiskAsk) -> Result<DiskTold, Error> {

@@ -1,0 +1,48 @@
+//! Every fault of disks, on the real ground, with a program that keeps its disk busy and tells what it met: put in, seen
+//! by the disk and by the program, overlapping, healed.
+//!
+//! This executable is front, keeper, wire, disk, init, harness and the nodes' program. Needs namespaces, /dev/fuse and
+//! /dev/net/tun; where the machine lacks them it says so and fails.
+
+#[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
+mod night;
+#[cfg(target_os = "linux")]
+mod scribe;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    if let Some(code) = ground::dispatch() {
+        return code;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["__scribe", disk] => scribe::main(disk.as_ref()),
+        ["__format", disk] => scribe::format(disk.as_ref()),
+        ["__harness", folder] => faults::run(folder.as_ref()),
+        _ if args.contains(&"--list") => ExitCode::SUCCESS,
+        _ => host(),
+    }
+}
+
+/// Makes a run's folder, launches, and takes the folder away again.
+#[cfg(target_os = "linux")]
+fn host() -> std::process::ExitCode {
+    let folder = std::env::temp_dir().join(format!("nemesis-disks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let ended = ground::launch(ground::Launch {
+        run_dir: folder.clone(),
+        harness_args: vec![folder.to_string_lossy().into_owned()],
+        owner: None,
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    println!("{ended:?}");
+    std::process::ExitCode::from(u8::from(ended != Ok(ground::Ended::Exited(0))))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
