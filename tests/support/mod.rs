@@ -156,6 +156,8 @@ pub fn spawn_on(mut command: Command, folder: &Path, name: &str, stdin: Stdio) -
         .stdin(stdin)
         .stdout(file("out"))
         .stderr(file("err"));
+    // The run is to hear the signals that a test sends, also where the tests were started under nohup.
+    ground::sys::default_signals();
     let began = Instant::now();
     let child = command
         .spawn()

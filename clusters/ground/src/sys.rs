@@ -28,6 +28,16 @@ pub fn check(result: i64) -> Result<i64, Errno> {
     }
 }
 
+/// Lets the signals that end programs do so again in this process and in those that it starts, whatever it was started
+/// with: under nohup, and in the background of a shell without job control, some of them are ignored.
+pub fn default_signals() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    for ends in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
+        // SAFETY: the default disposition runs no code of ours. It is refused to no signal of these.
+        let _ = unsafe { signal(ends, SigHandler::SigDfl) };
+    }
+}
+
 /// A limit that the kernel holds a process to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rlimit {

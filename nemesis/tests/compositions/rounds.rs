@@ -147,15 +147,11 @@ fn drawn(
 ) -> Option<(&'static dyn Fault, Order)> {
     /// So many draws are enough where one is allowed at all.
     const DRAWS: usize = 30;
-    let is_ours = |fault: &&&dyn Fault| {
-        matches!(
-            fault.about().needs,
-            Capability::Process
-                | Capability::Links
-                | Capability::Power
-                | Capability::Clock
-                | Capability::Resources(Resource::Cpu | Resource::Descriptors)
-        )
+    let is_ours = |fault: &&&dyn Fault| match fault.about().needs {
+        Capability::Process | Capability::Links | Capability::Power | Capability::Clock => true,
+        Capability::Resources(Resource::Cpu) => stage.no_cgroups.is_none(),
+        Capability::Resources(Resource::Descriptors) => true,
+        _ => false,
     };
     let faults: Vec<&'static dyn Fault> = nemesis::ALL.iter().filter(is_ours).copied().collect();
     let ids: Vec<i32> = stage.cluster.nodes().iter().map(|node| node.id).collect();

@@ -3,7 +3,7 @@
 use super::left::Whole;
 use super::{each, rounds};
 use clusters::{Cluster, Format, Layout, Role, System};
-use ground::Ground;
+use ground::{Ground, Limit};
 use nemesis::{Field, Measured, NotTaken, Order, Params, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +16,8 @@ pub struct Stage {
     pub cluster: Cluster,
     /// What it is like when nothing is in.
     pub whole: Whole,
+    /// Why there are no cgroups here, where there are none: not for an ordinary user.
+    pub no_cgroups: Option<String>,
 }
 
 /// The role `__harness compositions FOLDER SEED ROUNDS each|not`.
@@ -45,6 +47,7 @@ pub fn main(folder: &Path, seed: u64, count: usize, each: bool) -> ExitCode {
         }
         let stage = Stage {
             whole: Whole::of(&cluster).await,
+            no_cgroups: no_cgroups(&cluster),
             cluster,
         };
         if each {
@@ -61,12 +64,26 @@ pub fn main(folder: &Path, seed: u64, count: usize, each: bool) -> ExitCode {
     }
 }
 
+/// Tries a limit, and lifts it again.
+fn no_cgroups(cluster: &Cluster) -> Option<String> {
+    let node = cluster.nodes()[0].id;
+    match cluster.set_limit(node, 0, Limit::Cpu { permille: 500 }) {
+        Ok(_) => {
+            cluster.clear_limit(node, 0).unwrap();
+            None
+        }
+        Err(clusters::Error::Ground(error)) if error.machine => Some(error.why),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 fn talkative() -> System {
     let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
     let role = |first_id| Role {
         first_id,
         port: 7000,
         template: String::new(),
+        host: None,
     };
     System {
         name: "talkative".into(),

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 /// Longer than a packet.
 const WORD: usize = 3_000;
+/// What each word is made of.
+const LETTER: u8 = 7;
+/// What a node says of a word that is not.
+pub const FLIPPED: &str = "a flipped bit has reached the program";
 /// Between two words.
 const PAUSE: Duration = Duration::from_millis(15);
 /// A connection on which so long nothing is heard is given up.
@@ -45,10 +49,11 @@ fn talk(peer: SocketAddr) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&peer, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
-    let mut word = [7; WORD];
+    let mut word = [LETTER; WORD];
     loop {
         stream.write_all(&word)?;
         stream.read_exact(&mut word)?;
+        check(&mut word);
         std::thread::sleep(PAUSE);
     }
 }
@@ -59,6 +64,15 @@ fn listen(mut stream: TcpStream) -> io::Result<()> {
     let mut word = [0; WORD];
     loop {
         stream.read_exact(&mut word)?;
+        check(&mut word);
         stream.write_all(&word)?;
+    }
+}
+
+/// Says when a word is not what was sent, and mends it.
+fn check(word: &mut [u8]) {
+    if word.iter().any(|letter| *letter != LETTER) {
+        eprintln!("{FLIPPED}");
+        word.fill(LETTER);
     }
 }

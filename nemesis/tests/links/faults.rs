@@ -51,6 +51,7 @@ fn talkative() -> System {
         first_id,
         port: PORT,
         template: String::new(),
+        host: None,
     };
     System {
         name: "talkative".into(),
