@@ -276,9 +276,23 @@ pub(crate) async fn seen<T>(
     what: &str,
     found: impl Fn(&View) -> Option<T>,
 ) -> Result<(T, f64), NotTaken> {
+    seen_by(cluster, None, at, what, found).await
+}
+
+/// The same, by a broker other than this one, which may know less of itself than they.
+pub(crate) async fn seen_by<T>(
+    cluster: &Cluster,
+    but: Option<i32>,
+    at: Look<'_>,
+    what: &str,
+    found: impl Fn(&View) -> Option<T>,
+) -> Result<(T, f64), NotTaken> {
     let began = Instant::now();
     while began.elapsed() < LIMIT {
-        for address in brokers(cluster) {
+        let others = cluster
+            .of_role(RoleKind::Broker)
+            .filter(|node| Some(node.id) != but);
+        for address in others.map(|node| node.address) {
             let Ok(mut connection) = Connection::connect(address, options()).await else {
                 continue;
             };

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
+pub mod add_broker;
 pub mod bandwidth;
 pub mod cancel_reassignment;
 pub mod clock_rate;
@@ -65,10 +66,13 @@ pub mod restart;
 pub mod rolling_restart;
 pub mod set_config;
 pub mod set_feature;
+pub mod set_property;
 pub mod shapes;
 pub mod slow_start;
 pub mod stop;
+pub mod twin;
 pub mod unregister_broker;
+pub mod voters;
 
 pub use params::{Default, Kind, Param, ParamError, Params, Value};
 
@@ -81,6 +85,8 @@ pub const ALL: &[&dyn Fault] = &[
     &stop::Stop,
     &restart::Restart,
     &rolling_restart::RollingRestart,
+    &set_property::SetProperty,
+    &twin::Twin,
     &crash_loop::CrashLoop,
     &slow_start::SlowStart,
     &pause::Pause,
@@ -123,6 +129,9 @@ pub const ALL: &[&dyn Fault] = &[
     &set_config::SetConfig,
     &unregister_broker::UnregisterBroker,
     &remove_broker::RemoveBroker,
+    &add_broker::AddBroker,
+    &voters::RemoveVoter,
+    &voters::AddVoter,
     &resign_controller::ResignController,
     &set_feature::SetFeature,
     &clock_step::ClockStep,

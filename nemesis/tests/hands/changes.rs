@@ -4,7 +4,6 @@ use crate::faults::{MIN_ISR, Night, TOPIC, order};
 use client::calls::ConfigResource;
 use clusters::Signal;
 use nemesis::Value;
-use std::time::Duration;
 
 fn text(text: &str) -> Value {
     Value::Text(text.into())
@@ -116,7 +115,9 @@ impl Night {
             Some(self.active().await.is_some())
         })
         .await;
-        let (active, epoch) = self.active().await.unwrap();
+        let Some((active, epoch)) = self.active().await else {
+            panic!("an active controller was there, and is not any more");
+        };
         let passive = [100, 101, 102].into_iter().find(|id| *id != active).unwrap();
         let start = self.cluster.last_start(active);
         let wrong = order("resign-controller", 35, &[passive], &[]);
@@ -126,10 +127,12 @@ impl Night {
         let resign = order("resign-controller", 36, &[active], &[]);
         let measured = self.inject("resign-controller", &resign).await.unwrap();
         assert!(measured["epochs"] >= 1.0, "{measured:?}");
-        let (now, later) = self.active().await.unwrap();
-        assert!(now != active && later > epoch, "{now} of {later}");
+        let is_another = async || {
+            let (now, later) = self.active().await?;
+            Some(now != active && later > epoch)
+        };
+        self.until_so("another active controller", true, is_another).await;
         assert_eq!(self.cluster.last_start(active), start + 1);
         self.heal("resign-controller", &resign).await;
-        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

@@ -16,7 +16,10 @@ const ELR: &str = "eligible.leader.replicas.version";
 /// How long a state may take to come about.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn run(folder: &Path) -> ExitCode {
+/// Nights in a cluster of its own each: as it is laid out, and with voters that may change.
+pub const NIGHTS: [&str; 2] = ["fixed", "voters"];
+
+pub fn run(which: &str, folder: &Path) -> ExitCode {
     ground::sys::set_name("ackall-harness");
     let (ground, events) = Ground::attach().unwrap();
     let property = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
@@ -35,7 +38,10 @@ pub fn run(folder: &Path) -> ExitCode {
         ]
         .map(property)
         .into(),
-        features: BTreeMap::new(),
+        features: match which {
+            "voters" => BTreeMap::from([(clusters::KRAFT_VERSION.to_string(), 1)]),
+            _ => BTreeMap::new(),
+        },
         bug: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -50,19 +56,10 @@ pub fn run(folder: &Path) -> ExitCode {
         }
         let night = Night { cluster };
         night.create().await;
-        night.settings_change_and_go_back().await;
-        night.a_partition_moves_and_comes_back().await;
-        night.leaders_are_elected().await;
-        night.a_registration_goes_and_comes_back().await;
-        night.a_topic_grows_and_is_made_again().await;
-        night.any_setting_changes_and_goes_back().await;
-        night.a_move_is_cancelled().await;
-        night.a_broker_is_removed_and_added_again().await;
-        night.nodes_restart_one_after_the_other().await;
-        night.the_active_controller_resigns().await;
-        night.power_goes_while_a_node_stops_or_starts().await;
-        night.a_zone_loses_its_power().await;
-        night.what_cannot_take_is_said().await;
+        match which {
+            "voters" => night.voters_change().await,
+            _ => night.hands_are_used().await,
+        }
     });
     ExitCode::SUCCESS
 }
@@ -96,6 +93,32 @@ fn is_documented(name: &str, measured: &Measured) {
 }
 
 impl Night {
+    async fn hands_are_used(&self) {
+        self.settings_change_and_go_back().await;
+        self.a_partition_moves_and_comes_back().await;
+        self.leaders_are_elected().await;
+        self.a_registration_goes_and_comes_back().await;
+        self.a_topic_grows_and_is_made_again().await;
+        self.any_setting_changes_and_goes_back().await;
+        self.a_move_is_cancelled().await;
+        self.a_broker_is_removed_and_added_again().await;
+        self.nodes_restart_one_after_the_other().await;
+        self.the_active_controller_resigns().await;
+        self.power_goes_while_a_node_stops_or_starts().await;
+        self.a_zone_loses_its_power().await;
+        self.a_second_process_is_refused_and_takes_over_from_one_that_is_silent()
+            .await;
+        self.a_broker_joins_and_leaves().await;
+        self.snapshots_are_forced_small().await;
+        self.fixed_voters_stay().await;
+        self.what_cannot_take_is_said().await;
+    }
+
+    async fn voters_change(&self) {
+        self.voters_are_removed_and_added_again().await;
+        self.a_new_controller_votes_and_goes().await;
+    }
+
     pub async fn inject(&self, name: &str, order: &Order) -> Result<Measured, NotTaken> {
         let cluster = &self.cluster;
         let measured = nemesis::find(name)

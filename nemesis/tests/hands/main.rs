@@ -9,7 +9,11 @@ mod changes;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
+mod guests;
+#[cfg(target_os = "linux")]
 mod power;
+#[cfg(target_os = "linux")]
+mod voters;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -22,25 +26,37 @@ fn main() -> std::process::ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["node", ..] => reference::main(),
-        ["__harness", folder] => faults::run(folder.as_ref()),
+        ["__harness", night, folder] => faults::run(night, folder.as_ref()),
         _ if args.contains(&"--list") => ExitCode::SUCCESS,
-        _ => host(),
+        _ => host(args.iter().find(|arg| !arg.starts_with('-')).copied()),
     }
+}
+
+/// Each night in a run of its own; only the one that is named, where one is.
+#[cfg(target_os = "linux")]
+fn host(named: Option<&str>) -> std::process::ExitCode {
+    let mut failed = false;
+    for night in faults::NIGHTS {
+        if named.is_none_or(|named| night.contains(named)) {
+            failed |= !is_well(night);
+        }
+    }
+    std::process::ExitCode::from(u8::from(failed))
 }
 
 /// Makes a run's folder, launches, and takes the folder away again.
 #[cfg(target_os = "linux")]
-fn host() -> std::process::ExitCode {
-    let folder = std::env::temp_dir().join(format!("nemesis-hands-{}", std::process::id()));
+fn is_well(night: &str) -> bool {
+    let folder = std::env::temp_dir().join(format!("nemesis-hands-{night}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let ended = ground::launch(ground::Launch {
         run_dir: folder.clone(),
-        harness_args: vec![folder.to_string_lossy().into_owned()],
+        harness_args: vec![night.into(), folder.to_string_lossy().into_owned()],
         owner: None,
     });
     std::fs::remove_dir_all(&folder).unwrap();
-    println!("{ended:?}");
-    std::process::ExitCode::from(u8::from(ended != Ok(ground::Ended::Exited(0))))
+    println!("{night}: {ended:?}");
+    ended == Ok(ground::Ended::Exited(0))
 }
 
 #[cfg(not(target_os = "linux"))]

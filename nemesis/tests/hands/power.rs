@@ -46,7 +46,7 @@ impl Night {
         self.heal("power-cut-stopping", &late).await;
 
         let start = self.cluster.last_start(1);
-        for (id, ms, listened) in [(42, 0.0, 0.0), (43, 1_000.0, 1.0)] {
+        for (id, ms, listened) in [(42, 0.0, 0.0), (43, 3_000.0, 1.0)] {
             let starting = order("power-cut-starting", id, &[1], &after(ms));
             let measured = self.inject("power-cut-starting", &starting).await.unwrap();
             is_of_a_cut(&measured);
