@@ -21,7 +21,7 @@ pub fn dispatch() -> Option<ExitCode> {
             rounds.parse().ok()?,
             each == "each",
         )),
-        ["__talker", peers, own] => Some(program::main(peers, own)),
+        ["__talker", peers, own, disk] => Some(program::main(peers, own, disk)),
         _ => None,
     }
 }

@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,8 @@ use std::time::{Duration, Instant};
 pub const REQUESTS: u16 = 7001;
 /// Longer than a packet.
 const WORD: usize = 3_000;
+/// The words in the file.
+const WORDS: usize = 300;
 /// Between two words.
 const PAUSE: Duration = Duration::from_millis(15);
 /// A connection on which so long nothing is heard is given up.
@@ -18,8 +22,8 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// How long `burn` burns.
 const BURN: Duration = Duration::from_millis(500);
 
-/// `peers` are `id@address:port` with commas; `own` is this node's address.
-pub fn main(peers: &str, own: &str) -> ExitCode {
+/// `peers` are `id@address:port` with commas; `own` is this node's address, `disk` the folder of its disk.
+pub fn main(peers: &str, own: &str, disk: &str) -> ExitCode {
     let addresses = peers
         .split(',')
         .filter_map(|peer| peer.split_once('@')?.1.parse().ok());
@@ -32,6 +36,14 @@ pub fn main(peers: &str, own: &str) -> ExitCode {
             }
         });
     }
+    let file = Path::new(disk).join("words-0/0.log");
+    std::thread::spawn(move || {
+        loop {
+            // A disk that fails is tried again, from the file's beginning.
+            let _ = keep_busy(&file);
+            std::thread::sleep(PAUSE);
+        }
+    });
     std::thread::spawn(|| serve(REQUESTS, answer));
     let port = own
         .rsplit(':')
@@ -66,6 +78,26 @@ fn talk(peer: SocketAddr) -> io::Result<()> {
         stream.read_exact(&mut word)?;
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Writes, syncs and reads what it wrote, word for word through a file that is whole from the beginning.
+fn keep_busy(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path.parent().unwrap_or(path))?;
+    // Truncated never: a write that fails leaves what was there.
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    file.write_all_at(&[7; WORD * WORDS], 0)?;
+    let mut word = [7; WORD];
+    for at in (0..WORDS).map(|at| (at * WORD) as u64).cycle() {
+        file.write_all_at(&word, at)?;
+        file.sync_data()?;
+        File::open(path)?.read_exact_at(&mut word, at)?;
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 fn listen(mut stream: TcpStream) -> io::Result<()> {

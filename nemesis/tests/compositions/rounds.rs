@@ -19,6 +19,15 @@ const FASTER: [(&str, &[(&str, f64)]); 2] = [
     ("crash-loop", &[("times", 2.0), ("life_ms", 10.0)]),
 ];
 
+/// Those that nodes which only talk cannot show.
+const OF_A_CLUSTER: [&str; 5] = [
+    "remove-broker",
+    "resign-controller",
+    "rolling-restart",
+    "set-property",
+    "twin",
+];
+
 /// A number from a seed, well mixed (SplitMix64).
 pub struct Random(pub u64);
 
@@ -148,7 +157,12 @@ fn drawn(
     /// So many draws are enough where one is allowed at all.
     const DRAWS: usize = 30;
     let is_ours = |fault: &&&dyn Fault| match fault.about().needs {
-        Capability::Process | Capability::Links | Capability::Power | Capability::Clock => true,
+        _ if OF_A_CLUSTER.contains(&fault.about().name) => false,
+        Capability::Process
+        | Capability::Links
+        | Capability::Power
+        | Capability::Disk
+        | Capability::Clock => true,
         Capability::Resources(Resource::Cpu) => stage.no_cgroups.is_none(),
         Capability::Resources(Resource::Descriptors) => true,
         _ => false,

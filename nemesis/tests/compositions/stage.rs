@@ -88,7 +88,7 @@ fn talkative() -> System {
     System {
         name: "talkative".into(),
         properties: words(&["true"]),
-        start: words(&["{self}", "__talker", "{voters}", "{address}:7000"]),
+        start: words(&["{self}", "__talker", "{voters}", "{address}:7000", "{disk}"]),
         trouble: vec![],
         format: Format {
             argv: words(&["true"]),
