@@ -38,7 +38,7 @@ const ACCEPTS: (&str, &str) = ("accepts_ms", "from the start until it accepts a 
 const CUT: About = About {
     name: "disk-cut-at-call",
     text: "the node loses its power at the n-th of certain calls to its disk, before or after it: from that call on nothing \
-           becomes durable and no call is answered; a millisecond or two later its wire is silent",
+           becomes durable and no call is answered; some milliseconds later its wire is silent",
     needs: Capability::Disk,
     params: &[CALLS, PATH, NUMBER, MOMENT, REMAINDER, PROFILE],
     heals: "power comes back in a new network namespace, the program is started and accepts a connection",
