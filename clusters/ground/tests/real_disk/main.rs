@@ -4,11 +4,13 @@
 
 mod bench;
 mod door;
+mod found;
 #[path = "../../disk/tests/support/home.rs"]
 mod home;
 #[path = "../../disk/tests/support/legal.rs"]
 mod legal;
 mod named;
+mod nudge;
 #[path = "../../disk/tests/support/remainders.rs"]
 mod remainders;
 mod streams;

@@ -1,5 +1,6 @@
 //! What a cut may leave, taken literally: the whole past is kept, and a remainder is legal if some part of that past,
 //! done again on what was durable, gives it. Slow, and with no idea in common with the disk's own model.
+#![allow(dead_code)] // Each test program uses a part.
 use disk::Profile;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -87,6 +88,14 @@ pub struct Past {
     /// Folders that were synced, and how many changes there had been.
     syncs: Vec<(usize, Id)>,
     next: Id,
+    /// A real file system's past: see "What real ones do" on the page.
+    pub real: bool,
+    /// An xfs's: what a truncation has cut off within a block may be there again when the file has grown over it.
+    pub old_tails: bool,
+    /// What was in files in earlier lives, and may still be in their last blocks, past their ends.
+    pub stale: HashMap<Id, Vec<Vec<u8>>>,
+    /// How many changes there had been when a file or folder was last changed itself.
+    touched: HashMap<Id, usize>,
 }
 
 impl Past {
@@ -166,6 +175,7 @@ impl Past {
         let mut after = self.content(id).to_vec();
         after.resize(after.len().max(at + bytes.len()), 0);
         after[at..at + bytes.len()].copy_from_slice(bytes);
+        self.touched.insert(id, self.changes.len());
         let since = &mut self.files.get_mut(&id).unwrap().since;
         since.push(Data { kind, place, after });
     }
@@ -178,6 +188,7 @@ impl Past {
         after.resize(length, 0);
         let (kind, place) = (Kind::Length, self.changes.len());
         self.changes.push((now, Change::Length { id }));
+        self.touched.insert(id, self.changes.len());
         let since = &mut self.files.get_mut(&id).unwrap().since;
         since.push(Data { kind, place, after });
     }
@@ -185,7 +196,11 @@ impl Past {
     fn change(&mut self, now: Duration, change: Change) -> bool {
         let done = apply(&mut self.now, &change);
         if done {
+            let whom = concerned(&change);
             self.changes.push((now, change));
+            for id in whom {
+                self.touched.insert(id, self.changes.len());
+            }
         }
         done
     }
@@ -230,11 +245,21 @@ impl Past {
 
     pub fn sync(&mut self, id: Id) {
         self.data_durable(id);
-        self.committed = self.changes.len();
+        self.commit_for(id);
+    }
+
+    /// The journal is committed by the sync of a file or folder. A real one has nothing to commit where that was not
+    /// changed since it was last committed: sure is all until its own last change.
+    fn commit_for(&mut self, id: Id) {
+        let sure = match self.real {
+            true => self.touched.get(&id).copied().unwrap_or(0),
+            false => self.changes.len(),
+        };
+        self.committed = self.committed.max(sure);
     }
 
     pub fn sync_folder(&mut self, folder: Id) {
-        self.committed = self.changes.len();
+        self.commit_for(folder);
         self.syncs.push((self.changes.len(), folder));
     }
 
@@ -319,6 +344,7 @@ impl Past {
         let paths = paths(names);
         same_names(&paths, left, |id| self.is_folder(id))
             && paths.iter().all(|(path, id)| match &left[path] {
+                Some(content) if self.real => self.real_file_may_be(*id, content, done),
                 Some(content) => self.file_may_be(*id, content, done, done),
                 None => true,
             })
@@ -351,6 +377,118 @@ impl Past {
         }
         length_may_be(content, &base, &versions)
             && (0..content.len().div_ceil(PAGE)).all(|page| page_may_be(content, &base, had, &versions, page))
+    }
+}
+
+impl Past {
+    /// All that a file was in this life.
+    pub fn versions(&self, id: Id) -> Vec<Vec<u8>> {
+        let file = &self.files[&id];
+        let after = file.since.iter().map(|data| data.after.clone());
+        [file.durable.clone()].into_iter().chain(after).collect()
+    }
+
+    /// What a real file system may leave of a file, where so many changes were kept: more than ours leaves. A page may
+    /// be any that it ever was; growth within a block may go with the journal or with the bytes; and of a change of
+    /// length that was taken back some of what came after may be there, where the blocks were there before.
+    fn real_file_may_be(&self, id: Id, content: &[u8], done: usize) -> bool {
+        let file = &self.files[&id];
+        let mut base = file.durable.clone();
+        let (mut had, mut length) = (base.len(), base.len());
+        let block = base.len().next_multiple_of(PAGE);
+        let mut stale: Vec<Vec<u8>> = self.stale.get(&id).cloned().unwrap_or_default();
+        for old in &mut stale {
+            old.truncate(block);
+            old.splice(..base.len().min(old.len()), base.iter().copied().take(old.len()));
+        }
+        let mut lengths: Vec<(usize, usize)> = vec![(length, length)];
+        let mut versions: Vec<RealVersion> = Vec::new();
+        let mut pages_to = usize::MAX;
+        for data in &file.since {
+            let (after, in_time) = (&data.after, data.place <= done);
+            match data.kind {
+                Kind::Length if data.place < done => {
+                    let zeros_from = match self.old_tails {
+                        true => after.len().next_multiple_of(PAGE),
+                        false => after.len(),
+                    };
+                    versions
+                        .iter_mut()
+                        .for_each(|v| v.zeros_from = v.zeros_from.min(zeros_from));
+                    if self.old_tails {
+                        stale.push(base.clone());
+                    }
+                    stale.iter_mut().for_each(|old| old.truncate(zeros_from));
+                    base.resize(after.len(), 0);
+                    had = had.min(base.len());
+                    lengths = vec![(base.len(), base.len())];
+                }
+                Kind::Length => pages_to = pages_to.min(length.min(after.len()).next_multiple_of(PAGE)),
+                Kind::Write | Kind::WriteInBlock(_) if in_time && pages_to == usize::MAX => {
+                    lengths.push((length.min(after.len()), after.len()));
+                    // Its blocks may be there by now; what is written later is written in place.
+                    had = had.max(after.len());
+                }
+                Kind::Write | Kind::WriteInBlock(_) => {}
+            }
+            length = after.len();
+            versions.push(RealVersion {
+                bytes: after,
+                in_time,
+                pages_to,
+                zeros_from: usize::MAX,
+            });
+        }
+        // To where a write ended, or to the end of a page on the way there.
+        let ends = |from: usize, to: usize| {
+            content.len() == to
+                || (from < content.len() && content.len() < to && content.len().is_multiple_of(PAGE))
+        };
+        lengths.iter().any(|(from, to)| ends(*from, *to))
+            && (0..content.len().div_ceil(PAGE)).all(|page| {
+                let (from, to) = (page * PAGE, content.len().min((page + 1) * PAGE));
+                let may = versions
+                    .iter()
+                    .filter(|v| from < v.pages_to && (from < had || v.in_time));
+                let is = |byte: &dyn Fn(usize) -> u8| (from..to).all(|i| byte(i) == content[i]);
+                is(&|i| base.get(i).copied().unwrap_or(0))
+                    || stale
+                        .iter()
+                        .any(|old| from < had && is(&|i| old.get(i).copied().unwrap_or(0)))
+                    || may.into_iter().any(|v| is(&|i| v.byte(i)))
+            })
+    }
+}
+
+/// What a file once was on a real file system.
+struct RealVersion<'a> {
+    bytes: &'a [u8],
+    /// Whether its new blocks may be on the disk.
+    in_time: bool,
+    /// A change of length before it was taken back: of the blocks from here on it has others than those that are there.
+    pages_to: usize,
+    /// A later truncation cut it here.
+    zeros_from: usize,
+}
+
+impl RealVersion<'_> {
+    fn byte(&self, i: usize) -> u8 {
+        match i < self.zeros_from {
+            true => self.bytes.get(i).copied().unwrap_or(0),
+            false => 0,
+        }
+    }
+}
+
+/// Whom a change of names changes: what has the name, the folders, and what was replaced.
+fn concerned(change: &Change) -> Vec<Id> {
+    match change {
+        Change::Length { id } => vec![*id],
+        Change::Make { slot, id }
+        | Change::Link { slot, id }
+        | Change::Unlink { slot, id }
+        | Change::Rmdir { slot, id } => vec![*id, slot.0],
+        Change::Rename { from, to, id, over } => [*id, from.0, to.0].into_iter().chain(*over).collect(),
     }
 }
 
@@ -538,6 +676,61 @@ mod tests {
         p.sync_folder(TOP);
         assert!(!p.allows(Profile::PosixStrict, &before));
         assert!(p.allows(Profile::PosixStrict, &tree(legal[3])));
+    }
+
+    /// What a real one may leave is more, and not everything.
+    #[test]
+    fn of_a_real_one_too_what_is_not_legal_is_refused() {
+        let old = [1; PAGE + 100];
+        let mut p = past(&[("a", &old), ("m", b"")]);
+        p.real = true;
+        p.write(Duration::ZERO, 1, PAGE + 100, &[2; 50]);
+        p.make(Duration::ZERO, (TOP, "n".into()), false);
+        p.set_length(Duration::ZERO, 1, 10);
+        let a = |tail: &[u8]| [&old[..], tail].concat();
+        let with = |bytes: &[u8], n: bool| {
+            let all = [("a", bytes), ("m", b"".as_slice()), ("n", b"")];
+            tree(&all[..if n { 3 } else { 2 }])
+        };
+        let legal = [
+            with(&old, false),
+            with(&a(&[2; 50]), false),
+            with(&a(&[0; 50]), false),
+            with(&old, true),
+            with(&[1; 10], true),
+            // Of a truncation that was taken back, the rest of its block.
+            with(&[&[1; 10][..], &[0; PAGE - 10], &old[PAGE..]].concat(), true),
+        ];
+        for (i, left) in legal.iter().enumerate() {
+            assert!(p.allows(Profile::Ext4, left), "{i}");
+        }
+        let illegal = [
+            with(&a(&[3; 50]), false),
+            with(&a(&[2; 51]), false),
+            with(&a(&[2; 49]), false),
+            with(&[1; 10], false),
+            with(&old[..PAGE], false),
+            tree(&[("m", b""), ("n", b"")]),
+            tree(&[("a", &old), ("n", b"")]),
+        ];
+        for (i, left) in illegal.iter().enumerate() {
+            assert!(!p.allows(Profile::Ext4, left), "{i}");
+        }
+        // A sync of what was not changed commits nothing; of what was, all until then.
+        p.sync(2);
+        assert!(p.allows(Profile::Ext4, &legal[0]));
+        p.sync_folder(TOP);
+        assert!(!p.allows(Profile::Ext4, &legal[0]) && p.allows(Profile::Ext4, &legal[3]));
+        p.sync(1);
+        assert!(!p.allows(Profile::Ext4, &legal[3]) && p.allows(Profile::Ext4, &legal[4]));
+        // Bytes of an earlier life, in the last block and no further.
+        let mut p = past(&[("a", &old)]);
+        p.real = true;
+        p.write(Duration::ZERO, 1, PAGE + 100, &[2; 50]);
+        assert!(!p.allows(Profile::Ext4, &tree(&[("a", &a(&[9; 50]))])));
+        p.stale.insert(1, vec![vec![9; 3 * PAGE]]);
+        assert!(p.allows(Profile::Ext4, &tree(&[("a", &a(&[9; 50]))])));
+        assert!(!p.allows(Profile::Ext4, &tree(&[("a", &[9; PAGE + 150])])));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! know paths alone, so that they run on any file system whose power can be cut: see `docs/durability.md`.
 //!
 //! To run one: do `before` on a folder and make it durable; do `script`; cut; ask `is` of what is left.
+#![allow(dead_code)] // Each test program uses a part.
 use disk::Profile;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
