@@ -16,8 +16,8 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One request a line: echo X | write FILE sync|data|no TEXT | remove FILE | read FILE | call ADDRESS | hold ADDRESS |
-/// see | busy
+/// One request a line: echo X | write FILE sync|data|no TEXT | map FILE | remove FILE | read FILE | call ADDRESS |
+/// hold ADDRESS | see | busy
 fn serve(stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut writer = stream.try_clone()?;
@@ -27,6 +27,7 @@ fn serve(stream: TcpStream) -> io::Result<()> {
         let answer = match words[..] {
             ["echo", text] => text.to_string(),
             ["write", file, sync, text] => said(write(file, sync, text).map(|()| "ok".into())),
+            ["map", file] => said(map(file).map(|()| "ok".into())),
             ["remove", file] => said(fs::remove_file(file).map(|()| "ok".into())),
             ["hold", address] => said(hold(address).map(|()| "ok".into())),
             ["read", file] => said(fs::read_to_string(file)),
@@ -78,6 +79,39 @@ fn write(file: &str, sync: &str, text: &str) -> io::Result<()> {
         "data" => file.sync_all(),
         _ => Ok(()),
     }
+}
+
+/// A synced file of two pages, into the second of which something is written through a mapping that nobody syncs.
+fn map(file: &str) -> io::Result<()> {
+    const PAGE: usize = 4096;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(file)?;
+    file.set_len(2 * PAGE as u64)?;
+    file.sync_all()?;
+    File::open(".")?.sync_all()?;
+    // SAFETY: a new mapping at an address of the kernel's choice, which stays until the process ends; the file is as long
+    // and stays so.
+    unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            2 * PAGE,
+            access,
+            libc::MAP_SHARED,
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let second = at.cast::<u8>().add(PAGE);
+        second.copy_from(b"late".as_ptr(), 4);
+    }
+    Ok(())
 }
 
 /// What a node sees of the world, as words without spaces: pid, host, open descriptors, what is in /tmp, processes.

@@ -46,6 +46,20 @@ impl Client {
         self.0.get_ref().local_addr().unwrap().ip()
     }
 
+    /// A question whose answer is not waited for.
+    pub fn say(&mut self, question: &str) -> io::Result<()> {
+        self.0.get_mut().write_all(format!("{question}\n").as_bytes())
+    }
+
+    /// Bytes that were sent and that the other's kernel has not acknowledged.
+    pub fn unacknowledged(&self) -> i32 {
+        let mut bytes = 0;
+        // SAFETY: SIOCOUTQ writes a number.
+        let told = unsafe { libc::ioctl(self.0.get_ref().as_raw_fd(), libc::TIOCOUTQ, &mut bytes) };
+        assert_eq!(told, 0, "{}", io::Error::last_os_error());
+        bytes
+    }
+
     pub fn ask(&mut self, question: &str) -> io::Result<String> {
         self.0.get_mut().write_all(format!("{question}\n").as_bytes())?;
         self.hear()

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(60);
 type Test = (&'static str, fn(bool));
 
 /// Mostly waiting: all at once.
-const CALM: [Test; 12] = [
+const CALM: [Test; 13] = [
     ("real_disks_are_cut", real_disks_are_cut),
     (
         "a_real_disk_that_cannot_be_is_refused",
@@ -36,6 +36,7 @@ const CALM: [Test; 12] = [
     ("ends_of_the_harness_are_told", ends_of_the_harness_are_told),
     ("what_hangs_ends_the_run", what_hangs_ends_the_run),
     ("links_are_broken_and_heal", links_are_broken_and_heal),
+    ("who_is_silent_and_who_is_not", who_is_silent_and_who_is_not),
     (
         "power_is_cut_in_bad_moments_and_by_policy",
         power_is_cut_in_bad_moments_and_by_policy,
@@ -470,6 +471,11 @@ fn a_connection_is_seen_on_its_own_link_only(as_user: bool) {
 fn power_is_cut_in_bad_moments_and_by_policy(as_user: bool) {
     let run = Run::new(as_user);
     assert_eq!(run.front("power").end(), (Some(0), "Ok(Exited(0))\n".into()));
+}
+
+fn who_is_silent_and_who_is_not(as_user: bool) {
+    let run = Run::new(as_user);
+    assert_eq!(run.front("silence").end(), (Some(0), "Ok(Exited(0))\n".into()));
 }
 
 fn links_are_broken_and_heal(as_user: bool) {

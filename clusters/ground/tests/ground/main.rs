@@ -2,6 +2,7 @@
 //!
 //! Needs namespaces, /dev/fuse and /dev/net/tun; where the machine lacks them it says so and fails. As root it runs
 //! everything twice: as root, and as an ordinary user.
+#![allow(unsafe_code)] // Raw frames and mappings have no safe form.
 
 #[cfg(target_os = "linux")]
 mod app;
@@ -18,9 +19,13 @@ mod pairs;
 #[cfg(target_os = "linux")]
 mod power;
 #[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
 mod real;
 #[cfg(target_os = "linux")]
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod silence;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

@@ -23,6 +23,7 @@ pub fn run(scenario: &str) -> ExitCode {
         "pairs" => bench.pairs(),
         "links" => bench.links(),
         "power" => bench.power(),
+        "silence" => bench.silence(),
         "hold" => bench.hold(DiskKind::Fuse),
         "hold-ext4" => bench.hold(DiskKind::Ext4),
         "hold-xfs" => bench.hold(DiskKind::Xfs),
@@ -204,6 +205,16 @@ impl Bench {
             assert!(error.machine && error.next.lines().count() == 1, "{error:?}");
             println!("{error}");
         }
+    }
+
+    fn silence(&self) {
+        let addresses = self.three();
+        crate::silence::Silence {
+            bench: self,
+            addresses,
+            raw: crate::raw::Raw::open().ok(),
+        }
+        .check();
     }
 
     fn links(&self) {
