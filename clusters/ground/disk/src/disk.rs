@@ -128,6 +128,11 @@ impl Disk {
                 *disk.notifier() = Some(session.notifier());
                 session.run()
             });
+            // A mount may go before anybody has asked it for anything.
+            let ended = ended.or_else(|why| match why.kind() {
+                std::io::ErrorKind::NotConnected | std::io::ErrorKind::ConnectionAborted => Ok(()),
+                _ => Err(why),
+            });
             // It holds the device open.
             *disk.notifier() = None;
             disk.serving.fetch_sub(1, Ordering::SeqCst);

@@ -3,12 +3,15 @@
 mod support {
     mod home;
     mod legal;
+    pub mod mount;
+    pub mod mounted;
     pub mod streams;
     pub use home::*;
 }
 
-use disk::{Profile, Remainder};
+use disk::{Mode, Profile, Remainder};
 use std::time::{Duration, Instant};
+use support::mounted::mounted;
 use support::streams::{Met, stream};
 
 /// Streams stop here, however slow the machine is; a slow one checks fewer.
@@ -16,14 +19,14 @@ const BOUND: Duration = Duration::from_secs(4);
 /// The least that makes a check.
 const LEAST: u64 = 60;
 
-fn streams(profile: Profile, seeds: u64) -> Met {
+fn streams(profile: Profile, seeds: u64, one: impl Fn(u64) -> Met) -> Met {
     let began = Instant::now();
     let mut met = Met::default();
     for seed in 0..seeds {
         if seed >= LEAST && began.elapsed() > BOUND {
             break;
         }
-        met.add(stream(seed, profile, None));
+        met.add(one(seed));
     }
     println!("{}: {met:?} in {:?}", profile.word(), began.elapsed());
     met
@@ -37,16 +40,39 @@ fn met_all(met: Met) {
 
 #[test]
 fn ext4_leaves_nothing_that_it_forbids() {
-    let met = streams(Profile::Ext4, 1000);
+    let met = streams(Profile::Ext4, 1000, |seed| stream(seed, Profile::Ext4, None));
     met_all(met);
     assert_eq!(met.strict_only, 0);
 }
 
 #[test]
 fn posix_strict_leaves_nothing_that_it_forbids_and_what_ext4_would() {
-    let met = streams(Profile::PosixStrict, 1000);
+    let met = streams(Profile::PosixStrict, 1000, |seed| {
+        stream(seed, Profile::PosixStrict, None)
+    });
     met_all(met);
     assert!(met.strict_only > 0, "{met:?}");
+}
+
+/// Through real mounts, in both modes.
+fn mounts(mode: Mode) {
+    for profile in Profile::ALL {
+        let met = streams(*profile, LEAST, |seed| mounted(seed, *profile, mode));
+        assert!(
+            met.both > 0 && met.lost_names > 0 && met.kept_names > 0,
+            "{met:?}"
+        );
+    }
+}
+
+#[test]
+fn mounts_leave_nothing_that_is_forbidden() {
+    mounts(Mode::WriteThrough);
+}
+
+#[test]
+fn mounts_with_the_kernels_cache_leave_nothing_that_is_forbidden() {
+    mounts(Mode::WriteBack);
 }
 
 #[test]

@@ -183,6 +183,46 @@ fn a_truncation_is_taken_back_unless_the_journal_committed_it() {
     assert_eq!(b.content("a").unwrap(), [&old[..5_000], &[0; 100]].concat());
 }
 
+/// The sync of the folder that it went to left its making to the top's; that of the folder that it came from does not.
+#[test]
+fn a_rename_is_safe_once_the_folder_that_it_left_was_synced_after_the_other() {
+    let mut b = bench();
+    let mut folder = |name: &str| {
+        b.model
+            .mkdir(START, ROOT, OsStr::new(name), 0o755, None)
+            .unwrap()
+            .ino
+    };
+    let (from, to) = (folder("from"), folder("to"));
+    b.model.create(START, from, OsStr::new("f"), 0o644, None).unwrap();
+    let (old, new) = ((from, OsStr::new("f")), (to, OsStr::new("f")));
+    b.model.rename(START, old, new, false).unwrap();
+    b.model.sync_folder(START, to).unwrap();
+    b.model.sync_folder(START, from).unwrap();
+    b.model.power_off(START);
+    let strict = Policy {
+        profile: disk::Profile::PosixStrict,
+        ..Policy::default()
+    };
+    b.model.settle(7, strict).unwrap();
+    assert_eq!(b.content("to/f"), Some(vec![]));
+}
+
+/// New blocks come after the names before them; those of an earlier life are none of them.
+#[test]
+fn new_blocks_may_stay_though_the_life_before_lost_a_name() {
+    let mut b = bench();
+    b.durable("a", &[1; 4096]);
+    b.create("lost");
+    b.cut(START);
+    assert_eq!(b.content("lost"), None);
+    let a = b.model.lookup(ROOT, OsStr::new("a")).unwrap().ino;
+    b.write(a, 4096, &[2; 4096]);
+    b.model.power_off(START);
+    b.model.settle(8, disk::Remainder::Everything.into()).unwrap();
+    assert_eq!(b.content("a").unwrap().len(), 8192);
+}
+
 #[test]
 fn a_replacing_rename_is_taken_back_or_kept() {
     let mut b = bench();

@@ -195,7 +195,8 @@ impl Journal {
 
     /// A folder was synced: takes out what is durable by that.
     pub(super) fn sync_folder(&mut self, folder: u64) -> Vec<Undo> {
-        if !self.names.iter().any(|e| !e.synced && e.undo.is_in(folder)) {
+        // One that was synced and is still here waits for a folder that the sync of another brings with it.
+        if !self.names.iter().any(|e| e.undo.is_in(folder)) {
             return Vec::new();
         }
         let mut needed = Needed::default();
@@ -324,7 +325,9 @@ impl Journal {
         self.lengths.iter()
     }
 
+    /// A cut was made: what is left is what is durable.
     pub(super) fn clear(&mut self) {
+        self.committed = self.numbers;
         self.names.clear();
         self.lengths.clear();
     }
