@@ -160,6 +160,7 @@ async fn set(run_dir: &Path, bug: Option<String>) -> Result<Stage, String> {
         ("controller.quorum.fetch.timeout.ms", ms(FETCH_TIMEOUT)),
     ];
     let layout = Layout {
+        disk: ground::DiskKind::Fuse,
         run_dir,
         system: System::reference(),
         controllers: CONTROLLERS,
@@ -224,7 +225,8 @@ async fn watch(
                 eprintln!("the disk of node {node} is full: {why}");
                 std::process::exit(INTERNAL.into());
             }
-            Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {}
+            // No fault of disks is in this campaign.
+            Ok(Event::DiskCrashed { .. }) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {}
             Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
         }
     }
