@@ -80,7 +80,8 @@ fn talk(peer: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Writes, syncs and reads what it wrote, word for word through a file that is whole from the beginning.
+/// Writes, syncs and reads what it wrote, word for word through a file that is whole from the beginning; and lets another
+/// grow beside it.
 fn keep_busy(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path.parent().unwrap_or(path))?;
     // Truncated never: a write that fails leaves what was there.
@@ -90,8 +91,16 @@ fn keep_busy(path: &Path) -> io::Result<()> {
         .truncate(false)
         .open(path)?;
     file.write_all_at(&[7; WORD * WORDS], 0)?;
+    let mut grows = File::options()
+        .append(true)
+        .create(true)
+        .open(path.with_extension("growing"))?;
     let mut word = [7; WORD];
     for at in (0..WORDS).map(|at| (at * WORD) as u64).cycle() {
+        if at == 0 {
+            grows.set_len(0)?;
+        }
+        grows.write_all(&word)?;
         file.write_all_at(&word, at)?;
         file.sync_data()?;
         File::open(path)?.read_exact_at(&mut word, at)?;
