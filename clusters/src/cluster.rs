@@ -204,6 +204,8 @@ pub struct Cluster {
     starts: Mutex<BTreeMap<i32, u32>>,
     /// The newest start that has ended, of each node.
     ended: Arc<Mutex<BTreeMap<i32, u32>>>,
+    /// The newest start that we ended, or asked to end, of each node.
+    ended_by_us: Arc<Mutex<BTreeMap<i32, u32>>>,
     told: Mutex<Option<Listener>>,
     events: broadcast::Sender<Event>,
 }
@@ -234,6 +236,8 @@ impl Cluster {
         let guests_pump = guests.clone();
         let ended: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
         let ends = ended.clone();
+        let ended_by_us: Arc<Mutex<BTreeMap<i32, u32>>> = Arc::default();
+        let our_ends = ended_by_us.clone();
         std::thread::spawn(move || {
             // Ends with the ground. Nobody listening is no error: the history has what was seen.
             for event in events {
@@ -246,6 +250,12 @@ impl Cluster {
                 } = event
                 {
                     ends.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(node, start);
+                }
+                if let Event::DiskCrashed { node, start, .. } = event {
+                    our_ends
+                        .lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .insert(node, start);
                 }
@@ -306,6 +316,7 @@ impl Cluster {
             nodes,
             starts: Mutex::default(),
             ended,
+            ended_by_us,
             told: Mutex::default(),
             events: sender,
         };
@@ -496,6 +507,18 @@ impl Cluster {
         self.last_start(id) > ended.get(&id).copied().unwrap_or_default()
     }
 
+    /// Whether a node's program is gone by our own hand, and not by itself.
+    pub fn was_ended(&self, id: i32) -> bool {
+        let ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.runs(id) && ours.get(&id).copied().unwrap_or_default() >= self.last_start(id)
+    }
+
+    fn we_end(&self, id: i32) {
+        let start = self.last_start(id);
+        let mut ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
+        ours.insert(id, start);
+    }
+
     /// Signals a node.
     ///
     /// # Errors
@@ -503,6 +526,9 @@ impl Cluster {
     pub fn signal(&self, id: i32, signal: Signal) -> Result<(), Error> {
         if signal == Signal::Terminate && self.runs(id) {
             self.tell(id, ProgramTold::StopAsked(self.last_start(id)));
+        }
+        if matches!(signal, Signal::Terminate | Signal::Kill) {
+            self.we_end(id);
         }
         match self.ground.signal(id, signal)?.took_at_ns {
             // What a process makes of SIGTERM is its own business.
@@ -517,6 +543,7 @@ impl Cluster {
     /// Where the ground refuses.
     pub fn power_off(&self, ids: &[i32], fault: u64, policy: Policy) -> Result<Vec<PowerCut>, Error> {
         let cuts = self.ground.power_off(ids, fault, policy)?;
+        ids.iter().for_each(|id| self.we_end(*id));
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         for id in ids {
             ended.insert(*id, self.last_start(*id));

@@ -11,6 +11,9 @@
 //! 5. A fault of links on a node whose links are silent by another (no power, a machine that stands still, a cut): no
 //!    frame would meet it, so nobody could tell whether it took. Nor do those of connections where the program is
 //!    down: nothing is connected, and what is refused comes too seldom to overtake.
+//! 6. On a node whose disk fails, is full or hangs by another fault: a fault of the disk's calls (none might come to it),
+//!    or of a program that is started again (it might not come up); nor is such a one healed before the disk is. The
+//!    disk itself may be healed while the node is down.
 //!
 //! A refusal at run time is a step that was not reached: the run is unknown, and says why.
 
@@ -39,6 +42,23 @@ impl InForce<'_> {
             || self.about.name == "cut-network";
         silences && self.nodes.contains(&node)
     }
+}
+
+/// Whether calls to the disk may not be done by a fault.
+fn blocks_the_disk(about: &About) -> bool {
+    matches!(about.name, "disk-error" | "disk-full" | "disk-hang")
+}
+
+/// Whether healing is of the disk alone: it goes on whether the node's program runs or not.
+fn heals_the_disk_alone(about: &About) -> bool {
+    let turns_off = matches!(about.name, "disk-truncate" | "disk-replace" | "disk-roll-back")
+        || matches!(about.program, Program::Ends | Program::LosesPower);
+    about.needs == Capability::Disk && !turns_off
+}
+
+/// Whether a program is started when a fault is healed, at once or perhaps.
+fn starts_a_program(about: &About) -> bool {
+    ends_programs(about)
 }
 
 /// Whether a fault is of a node's program, which must run for it.
@@ -103,6 +123,14 @@ pub fn may_inject(about: &About, nodes: &[i32], in_force: &[InForce<'_>]) -> Res
                 other.about.name, about.name
             ));
         }
+        let blocked = |other: &&InForce<'_>| blocks_the_disk(other.about) && other.nodes.contains(node);
+        let wants_the_disk = about.needs == Capability::Disk || about.program == Program::Restarts;
+        if let Some(other) = in_force.iter().find(blocked).filter(|_| wants_the_disk) {
+            return Err(format!(
+                "the disk of node {node} does not do all calls by {}: heal that first, then {} can be seen to take",
+                other.about.name, about.name
+            ));
+        }
         let still =
             |other: &&InForce<'_>| other.about.program == Program::StandsStill && other.nodes.contains(node);
         let strikes = speaks(about) || !matches!(about.program, Program::GoesOn | Program::LosesPower);
@@ -125,9 +153,17 @@ pub fn may_heal(about: &About, nodes: &[i32], others: &[InForce<'_>]) -> Result<
         if let Some(other) = others
             .iter()
             .find(|other| (is_of_a_program(about) || is_of_connections(about)) && other.takes_down(*node))
+            .filter(|_| !heals_the_disk_alone(about))
         {
             return Err(format!(
                 "node {node} is down by {}: heal that first, then {}",
+                other.about.name, about.name
+            ));
+        }
+        let blocked = |other: &&InForce<'_>| blocks_the_disk(other.about) && other.nodes.contains(node);
+        if let Some(other) = others.iter().find(blocked).filter(|_| starts_a_program(about)) {
+            return Err(format!(
+                "the disk of node {node} does not do all calls by {}: heal that first, then {} can start its program",
                 other.about.name, about.name
             ));
         }
@@ -166,6 +202,38 @@ mod tests {
         assert_eq!(may_inject(about("delay"), &[0], &others[..1]), Ok(()));
         assert_eq!(may_inject(about("power-cut"), &[0, 1, 2], &others), Ok(()));
         assert_eq!(may_heal(about("pause"), &[0], &others[1..]), Ok(()));
+    }
+
+    #[test]
+    fn a_disk_that_fails_or_hangs_is_healed_before_what_needs_it() {
+        for name in ["disk-error", "disk-full", "disk-hang"] {
+            let blocked = [in_force(name, &[0])];
+            for other in [
+                "disk-slow",
+                "disk-sync-lies",
+                "disk-replace",
+                "disk-cut-at-call",
+                "restart",
+                "memory-limit",
+            ] {
+                assert!(
+                    may_inject(about(other), &[0], &blocked).is_err(),
+                    "{other} on {name}"
+                );
+                assert_eq!(may_inject(about(other), &[1], &blocked), Ok(()));
+            }
+            assert_eq!(may_inject(about("power-cut"), &[0], &blocked), Ok(()));
+            assert_eq!(may_inject(about("delay"), &[0], &blocked), Ok(()));
+            // The node is down, and its disk is healed all the same, and first.
+            let down = [in_force("power-cut", &[0])];
+            assert!(may_heal(about("power-cut"), &[0], &blocked).is_err());
+            assert_eq!(may_heal(about(name), &[0], &down), Ok(()));
+        }
+        let down = [in_force("power-cut", &[0])];
+        assert!(may_heal(about("disk-replace"), &[0], &down).is_err());
+        let slow = [in_force("disk-slow", &[0])];
+        assert_eq!(may_inject(about("disk-error"), &[0], &slow), Ok(()));
+        assert_eq!(may_heal(about("power-cut"), &[0], &slow), Ok(()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const ABOUT: About = About {
            where the run itself kills the node or cuts its power, the disk lets go of them",
     needs: Capability::Disk,
     params: &[CALLS, PATH, SKIP, TIMES],
-    heals: "what hangs is done and answered, in the order in which it came; a program that ended by it is started again",
+    heals: "what hangs is done and answered, in the order in which it came",
     measures: &[
         MET,
         ("held_calls", "calls that hung, by then"),
@@ -22,7 +22,7 @@ const ABOUT: About = About {
         SEEN,
         ACCEPTS,
     ],
-    program: Program::Restarts,
+    program: Program::StandsStill,
 };
 
 impl Fault for DiskHang {

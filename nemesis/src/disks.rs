@@ -66,7 +66,7 @@ pub(crate) const SEEN: (&str, &str) = (
 /// How long the heal took.
 pub(crate) const ACCEPTS: (&str, &str) = (
     "accepts_ms",
-    "from the heal until the program accepts a connection; it is started again where it had ended",
+    "from the heal until the program accepts a connection; it is started again where it had ended by itself",
 );
 
 /// The calls that the order names.
@@ -196,9 +196,12 @@ pub(crate) fn take_out(
     Ok(measure(&counts, &mended))
 }
 
-/// Waits until a node's program accepts a connection, and starts it where it has ended.
+/// Waits until a node's program accepts a connection, and starts it where it has ended by itself. One that another
+/// fault has ended is that fault's to start.
 pub(crate) async fn runs_again(cluster: &Cluster, node: i32) -> Result<Measured, NotTaken> {
-    if cluster.runs(node) {
+    if cluster.was_ended(node) {
+        Ok(Measured::new())
+    } else if cluster.runs(node) {
         ready::all_accept(cluster, &[node]).await
     } else {
         ready::started(cluster, &[node]).await

@@ -140,6 +140,7 @@ Faults overlap, and healing one leaves the others. Refused is what could not be 
 - A fault of a program on a node whose program is down, or stands still, by another fault; only a loss of power strikes what stands still.
 - A fault of links on a node whose links are silent already.
 - Healing a fault of a program while its node is down by another fault.
+- On a node whose disk fails, is full or hangs, another fault of its disk or one that starts the program again; and healing such a one before the disk.
 
 What is refused while a run goes on is a step that was not reached: the run is unknown. A heal takes out every fault of its name whose nodes are all among its target's. When the steps are over whatever is still in is healed, the latest first; then every link must be free of rules, or the status is 70.
 ";

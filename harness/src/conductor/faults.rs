@@ -173,13 +173,14 @@ impl Booted {
         Ok(measured)
     }
 
-    /// Takes out whatever is still in, the latest first, and sees that no link keeps a rule. That programs run again each heal
-    /// has measured; one that ended by itself since is the system's own doing, and the verdict's.
+    /// Takes out whatever is still in, the latest first (but a disk that fails before what needs it), and sees that no
+    /// link keeps a rule. That programs run again each heal has measured; one that ended by itself since is the system's
+    /// own doing, and the verdict's.
     ///
     /// # Errors
     /// 70, where one did not heal, or something is left.
     pub async fn heal_all(&mut self) -> Result<(), Error> {
-        while let Some(id) = self.faults.keys().next_back().copied() {
+        while let Some(id) = self.next_to_heal() {
             self.heal_one(id).await?;
         }
         match self.left_over() {
@@ -195,6 +196,17 @@ impl Booted {
                 "run it again",
             )),
         }
+    }
+
+    /// The latest fault that may be healed beside the others, or else the latest.
+    fn next_to_heal(&self) -> Option<u64> {
+        let may = |(id, one): &(&u64, &In)| {
+            may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(**id))).is_ok()
+        };
+        let latest = self.faults.iter().rev().find(may);
+        latest
+            .map(|(id, _)| *id)
+            .or_else(|| self.faults.keys().next_back().copied())
     }
 
     fn left_over(&self) -> Result<Vec<String>, clusters::Error> {

@@ -214,7 +214,8 @@ fn still_in(stage: &Stage, one: &In) -> Result<(), String> {
         }
         // A pause ends with its process, which a loss of power has ended.
         let same = cluster.last_start(*node) == *start && cluster.runs(*node);
-        if about.program == Program::StandsStill && same && !stands_still(cluster, *node) {
+        let of_processes = about.needs != Capability::Disk;
+        if about.program == Program::StandsStill && of_processes && same && !stands_still(cluster, *node) {
             return Err(format!("node {node} goes on"));
         }
     }

@@ -255,11 +255,13 @@ impl Night {
             }
             println!("reaped, cut {cut}: {:?}", began.elapsed());
             assert!(began.elapsed() < REAPED, "{:?}", began.elapsed());
+            // Whoever ended it starts it again.
+            self.heal("disk-hang", &order).await.unwrap();
+            assert!(!self.cluster.runs(ONE));
             if cut {
                 self.cluster.power_on(ONE).unwrap();
             }
-            // It is started by the heal where it has ended.
-            self.heal("disk-hang", &order).await.unwrap();
+            self.cluster.start(ONE).unwrap();
             self.well(ONE);
         }
     }
