@@ -1,5 +1,9 @@
 //! Elections that the client asks for: the preferred replica is to lead again, or, where nobody leads, somebody is to
 //! though records are lost by it.
+//!
+//! An election of a designated replica, as KIP-966 plans it (DesiredLeaders in a third version of ElectLeaders), is in no
+//! released protocol and in no Kafka, so there is no fault for it: a reassignment that names the replica first, and a
+//! preferred election, come nearest.
 
 use crate::hands::{self, Look, View, Wish};
 use crate::{About, Doing, Fault, Field, Measured, NotTaken, Order, Program};
@@ -35,7 +39,7 @@ const PREFERRED: About = About {
 /// What the second is.
 const UNCLEAN: About = About {
     name: "elect-unclean",
-    text: "where nobody leads the partition, any replica that is there is elected, though it lacks records; the targets are not looked at",
+    text: "where nobody leads the partition, any replica that is there is elected, though it lacks records: one of the ISR or ELR that is there goes before. The targets are not looked at; to designate one is in no released protocol (KIP-966 plans it)",
     needs: Capability::Client,
     params: &[hands::TOPIC, hands::PARTITION],
     heals: "nothing is left to undo: the partition has a leader",

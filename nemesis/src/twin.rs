@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// What it is.
 const ABOUT: About = About {
     name: "twin",
-    text: "a second process with the broker's number is started, on another machine with an empty disk; the links of the targets that other faults cut are not its own",
+    text: "a second process with the node's number is started, on another machine with an empty disk: a broker that wants to register, or a controller that fetches and may stand for election; the links of the targets that other faults cut are not its own",
     needs: Capability::Process,
     params: &[number(
         "watch_ms",
@@ -40,11 +40,15 @@ const ABOUT: About = About {
         ),
         (
             "registrations",
-            "how often the address that is listed for the broker was seen to change; 0 where the second process was refused all the time",
+            "of a broker: how often the address that is listed for the broker was seen to change; 0 where the second process was refused all the time",
+        ),
+        (
+            "epochs",
+            "of a controller: by how much the quorum's epoch grew meanwhile; 0 where it disturbed nobody",
         ),
         (
             "second_serves",
-            "1 where the second process's address is listed at the end, else 0",
+            "of a broker: 1 where the second process's address is listed at the end, else 0",
         ),
         ("gone_ms", "from the cut of its power until it was seen gone"),
         (
@@ -72,13 +76,8 @@ impl Fault for Twin {
         Box::pin(async move {
             let mut guests = Vec::new();
             for node in &order.nodes {
-                if field.cluster.node(*node)?.role != RoleKind::Broker {
-                    return Err(NotTaken::NotSeen(format!(
-                        "node {node} is a controller: voters are reached at the addresses that the quorum has for them, \
-                         so a second one would be heard by nobody"
-                    )));
-                }
-                guests.push(field.cluster.invite(*node, RoleKind::Broker).await?);
+                let role = field.cluster.node(*node)?.role;
+                guests.push(field.cluster.invite(*node, role).await?);
             }
             FOUND.keep(order, guests.clone());
             let watch = Duration::from_secs_f64(order.params.number("watch_ms") / 1e3);
@@ -87,7 +86,10 @@ impl Fault for Twin {
                 measured.push(heard(field.cluster, guest).await?);
             }
             for guest in &guests {
-                measured.push(watched(field.cluster, guest, watch).await?);
+                measured.push(match guest.node.role {
+                    RoleKind::Broker => watched(field.cluster, guest, watch).await?,
+                    RoleKind::Controller => quorum_watched(field.cluster, guest, watch).await?,
+                });
             }
             Ok(worst(measured))
         })
@@ -105,7 +107,7 @@ impl Fault for Twin {
                 }
                 let gone_ms = began.elapsed().as_secs_f64() * 1e3;
                 measured.push(Measured::from([("gone_ms".into(), gone_ms)]));
-                if field.cluster.runs(guest.node.id) {
+                if guest.node.role == RoleKind::Broker && field.cluster.runs(guest.node.id) {
                     measured.push(first_is_back(field.cluster, guest.node.id).await?);
                 }
             }
@@ -151,18 +153,37 @@ async fn watched(cluster: &Cluster, guest: &Guest, watch: Duration) -> Result<Me
         }
         sleep(PAUSE).await;
     }
-    if !cluster.guest_runs(guest) {
-        return Err(NotTaken::NotSeen(format!(
-            "the second process of node {id} has ended by itself; its log ends: {}",
-            cluster.guest_log_tail(guest)
-        )));
-    }
+    runs_still(cluster, guest)?;
     let second_serves = f64::from(u8::from(last == second));
     Ok(Measured::from([
         ("frames".into(), cluster.guest_frames(guest)? as f64),
         ("registrations".into(), registrations),
         ("second_serves".into(), second_serves),
     ]))
+}
+
+/// Looks for so long whether the quorum is disturbed.
+async fn quorum_watched(cluster: &Cluster, guest: &Guest, watch: Duration) -> Result<Measured, NotTaken> {
+    let epoch = |quorum: &client::calls::QuorumDescription| Some(quorum.epoch);
+    let (before, _) = hands::quorum(cluster, "an active controller", epoch).await?;
+    sleep(watch).await;
+    let (after, _) = hands::quorum(cluster, "an active controller", epoch).await?;
+    runs_still(cluster, guest)?;
+    Ok(Measured::from([
+        ("frames".into(), cluster.guest_frames(guest)? as f64),
+        ("epochs".into(), f64::from(after - before)),
+    ]))
+}
+
+fn runs_still(cluster: &Cluster, guest: &Guest) -> Result<(), NotTaken> {
+    if cluster.guest_runs(guest) {
+        return Ok(());
+    }
+    Err(NotTaken::NotSeen(format!(
+        "the second process of node {} has ended by itself; its log ends: {}",
+        guest.node.id,
+        cluster.guest_log_tail(guest)
+    )))
 }
 
 /// Sees that the first process is the broker again.

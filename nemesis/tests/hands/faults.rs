@@ -24,6 +24,7 @@ pub fn run(which: &str, folder: &Path) -> ExitCode {
     let (ground, events) = Ground::attach().unwrap();
     let property = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
     let layout = Layout {
+        disk: ground::DiskKind::Fuse,
         run_dir: folder,
         system: System::reference(),
         controllers: 3,

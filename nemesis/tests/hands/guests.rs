@@ -23,8 +23,13 @@ impl Night {
         let watch = |ms| [("watch_ms", Value::Number(ms))];
         let first = (self.own_host(2), false);
         let place = async || self.place(2).await;
-        let controller = order("twin", 50, &[100], &[]);
-        assert!(self.inject("twin", &controller).await.is_err());
+        let controller = order("twin", 50, &[100], &watch(700.0));
+        let measured = self.inject("twin", &controller).await.unwrap();
+        assert!(
+            measured["frames"] > 0.0 && measured["epochs"] >= 0.0,
+            "{measured:?}"
+        );
+        self.heal("twin", &controller).await;
         // The first one's session lives: the second is refused, again and again.
         let refused = order("twin", 51, &[2], &watch(500.0));
         let measured = self.inject("twin", &refused).await.unwrap();
