@@ -76,6 +76,9 @@ pub enum DiskKind {
     /// A file system of ours, which knows what was synced: what a cut leaves is chosen. Needs no root.
     #[default]
     Fuse,
+    /// The same, and the node's kernel keeps what is written until a sync or a close (`disk::Mode::WriteBack`): faster,
+    /// and a fault of single writes is refused.
+    FuseWriteBack,
     /// A real ext4 on a loop device: what a cut leaves it decides itself. Needs root.
     Ext4,
     /// A real xfs on a loop device, likewise.
@@ -84,14 +87,29 @@ pub enum DiskKind {
 
 impl DiskKind {
     /// All of them, the default first.
-    pub const ALL: [DiskKind; 3] = [DiskKind::Fuse, DiskKind::Ext4, DiskKind::Xfs];
+    pub const ALL: [DiskKind; 4] = [
+        DiskKind::Fuse,
+        DiskKind::FuseWriteBack,
+        DiskKind::Ext4,
+        DiskKind::Xfs,
+    ];
 
     /// Its word in plans and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             DiskKind::Fuse => "fuse",
+            DiskKind::FuseWriteBack => "fuse-write-back",
             DiskKind::Ext4 => "ext4",
             DiskKind::Xfs => "xfs",
+        }
+    }
+
+    /// How a disk of ours is mounted; none for a real one.
+    pub fn mode(self) -> Option<disk::Mode> {
+        match self {
+            DiskKind::Fuse => Some(disk::Mode::WriteThrough),
+            DiskKind::FuseWriteBack => Some(disk::Mode::WriteBack),
+            DiskKind::Ext4 | DiskKind::Xfs => None,
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use disk::{Disk, DiskPaths, Policy, Serving};
+use disk::{Disk, DiskPaths, Mode, Policy, Serving, Settings};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
@@ -98,12 +98,12 @@ impl DiskProcess {
         match message {
             ToDisk::Open { node, home, disk } => {
                 let kind = match disk {
-                    DiskKind::Fuse => None,
+                    DiskKind::Fuse | DiskKind::FuseWriteBack => None,
                     DiskKind::Ext4 => Some(real_disk::Kind::Ext4),
                     DiskKind::Xfs => Some(real_disk::Kind::Xfs),
                 };
                 match kind.map(|kind| RealDisk::open(kind, home.clone())) {
-                    None => self.open(node, DiskPaths::in_home(home))?,
+                    None => self.open(node, DiskPaths::in_home(home), disk.mode().unwrap_or_default())?,
                     Some(Ok(real)) => self.real = Some(real),
                     Some(Err(error)) => return Ok(FromDisk::Lacks(error)),
                 }
@@ -128,7 +128,7 @@ impl DiskProcess {
             .ok_or_else(|| "the disk is not open; open it first".into())
     }
 
-    fn open(&mut self, node: i32, paths: DiskPaths) -> Result<(), String> {
+    fn open(&mut self, node: i32, paths: DiskPaths, mode: Mode) -> Result<(), String> {
         if self.disk.is_some() {
             return Err("the disk is open already".into());
         }
@@ -141,7 +141,11 @@ impl DiskProcess {
                 });
             }
         };
-        let opened = Disk::open(paths, report).map_err(|why| why.to_string())?;
+        let settings = Settings {
+            mode,
+            ..Settings::default()
+        };
+        let opened = Disk::with(paths, settings, report).map_err(|why| why.to_string())?;
         let keeper = self.keeper.clone();
         opened.on_crash(move |crashed| {
             // A keeper that is gone ends us as well.
@@ -293,6 +297,7 @@ mod tests {
     use super::*;
     use nix::mount::{MsFlags, mount};
     use nix::sched::{CloneFlags, unshare};
+    use std::io::Write;
     use std::os::fd::AsFd;
     use std::path::{Path, PathBuf};
     use std::thread::JoinHandle;
@@ -345,8 +350,12 @@ mod tests {
         }
 
         fn open(&self) {
+            self.open_as(DiskKind::Fuse);
+        }
+
+        fn open_as(&self, disk: DiskKind) {
             self.done(ToDisk::Open {
-                disk: DiskKind::Fuse,
+                disk,
                 node: 1,
                 home: self.home.clone(),
             });
@@ -445,6 +454,31 @@ mod tests {
             assert_eq!(std::fs::read(at.join("kept")).unwrap(), b"kept");
             assert!(!at.join("lost").exists());
         });
+    }
+
+    #[test]
+    fn what_the_nodes_kernel_had_kept_is_in_the_loss() {
+        let bench = Bench::new("cached");
+        bench.open_as(DiskKind::FuseWriteBack);
+        bench.mounted(|at| {
+            let mut log = File::create(at.join("log")).unwrap();
+            log.write_all(b"kept").unwrap();
+            log.sync_all().unwrap();
+            log.write_all(b"lost!").unwrap();
+            let FromDisk::Stats(stats) = bench.ask(ToDisk::Stats) else {
+                panic!()
+            };
+            // Nobody but the kernel has it.
+            assert_eq!((stats.written, stats.unsynced), (4, 0));
+            bench.done(ToDisk::PowerOff);
+            log.write_all(b" late").unwrap();
+        });
+        let FromDisk::Loss(loss) = bench.ask(settle(6)) else {
+            panic!()
+        };
+        assert_eq!((loss.bytes, loss.files), (10, 1));
+        let left = std::fs::read(bench.home.join("disk/log")).unwrap();
+        assert_eq!(left, b"kept");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What may go wrong with a disk, as faults ask for it. Plain data, the same on every system.
-use crate::Policy;
 use crate::policy::{UnknownWord, known};
+use crate::{Mode, Policy};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -226,6 +226,16 @@ impl Stripe {
 }
 
 impl DiskRule {
+    /// The mode of a mount without which it would not be felt where it strikes: single writes are, in write-through mode
+    /// alone. None where either will do; a rule for all calls is felt at syncs.
+    pub fn needs(&self) -> Option<Mode> {
+        let of_calls = matches!(
+            self.effect,
+            DiskEffect::Fail(_) | DiskEffect::Slow(_) | DiskEffect::Hang | DiskEffect::Crash { .. }
+        );
+        (of_calls && self.calls.contains(&CallKind::Write)).then_some(Mode::WriteThrough)
+    }
+
     /// Whether it can be done.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use disk::{
 };
 use nix::errno::Errno;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Mutex;
@@ -95,6 +95,25 @@ fn writes_to_one_folder_fail_so_often_as_asked() {
         b.write_all_at(b"x", 0).unwrap();
     });
     calm(&m);
+}
+
+#[test]
+fn a_fault_of_single_writes_is_refused_where_the_kernel_keeps_them() {
+    let fails = DiskEffect::Fail(Errors::Io);
+    let of_writes = rule(fails, &[CallKind::Write]);
+    assert_eq!(of_writes.needs(), Some(Mode::WriteThrough));
+    let m = Mounted::new(Mode::WriteBack);
+    let why = m.disk.set_rule(1, of_writes).unwrap_err().to_string();
+    assert!(why.contains("write-through"), "{why}");
+    // Of all calls it is felt at the sync.
+    m.disk.set_rule(2, rule(fails, &[CallKind::Sync])).unwrap();
+    m.with(|mnt| {
+        let mut f = create(&mnt.join("f"));
+        f.write_all(b"x").unwrap();
+        assert_eq!(errno(f.sync_all()), Errno::EIO);
+        m.disk.clear_rule(2).unwrap();
+        f.sync_all().unwrap();
+    });
 }
 
 #[test]

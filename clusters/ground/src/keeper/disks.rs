@@ -7,7 +7,7 @@ use disk::Crash;
 use super::children::Silence;
 use super::node::{DISK_PATIENCE, SIGNAL_PATIENCE};
 use super::{Keeper, refused};
-use crate::api::{DiskKind, Error, Event, Signal};
+use crate::api::{Error, Event, Signal};
 use crate::init::{FromInit, ToInit};
 use crate::packet::Channel;
 use crate::proto::{DiskAsk, DiskCrash, DiskTold, FromDisk, ToDisk};
@@ -29,7 +29,7 @@ impl Keeper {
         };
         let at = self.find(id, &what)?;
         let kind = self.nodes[at].spec.disk;
-        if kind != DiskKind::Fuse {
+        if kind.mode().is_none() {
             return Err(refused(
                 what,
                 format!(
@@ -71,7 +71,7 @@ impl Keeper {
     }
 
     fn let_go(&mut self, at: usize) {
-        if self.nodes[at].spec.disk != DiskKind::Fuse {
+        if self.nodes[at].spec.disk.mode().is_none() {
             return;
         }
         match self.ask_disk(at, &ToDisk::LetGo, DISK_PATIENCE) {

@@ -84,7 +84,7 @@ impl Keeper {
         };
         let failed = |why: String| refused(format!("powering node {id} on"), why, "see the harness's log");
         let mount = match birth.spec.disk {
-            DiskKind::Fuse => None,
+            DiskKind::Fuse | DiskKind::FuseWriteBack => None,
             DiskKind::Ext4 | DiskKind::Xfs => Some(self.mount(at).map_err(failed)?),
         };
         let beside: Vec<_> = mount.iter().map(AsFd::as_fd).collect();
@@ -105,10 +105,10 @@ impl Keeper {
         let mut descriptors = descriptors.into_iter();
         let tap = descriptors.next();
         let tap = tap.ok_or_else(|| failed("its init sent no network".into()))?;
-        match (self.nodes[at].spec.disk, descriptors.next()) {
-            (DiskKind::Fuse, Some(fuse)) => self.serve(at, fuse).map_err(failed)?,
-            (DiskKind::Fuse, None) => return Err(failed("its init sent no disk".into())),
-            (DiskKind::Ext4 | DiskKind::Xfs, _) => {}
+        match (self.nodes[at].spec.disk.mode(), descriptors.next()) {
+            (Some(_), Some(fuse)) => self.serve(at, fuse).map_err(failed)?,
+            (Some(_), None) => return Err(failed("its init sent no disk".into())),
+            (None, _) => {}
         }
         self.plug(port, tap)?;
         Ok(namespaces)
@@ -236,7 +236,7 @@ impl Keeper {
 
     /// Stops every process of a node with a real disk. One that does not stop in time only makes the ledger less exact.
     fn stand_still(&mut self, at: usize) {
-        if self.nodes[at].spec.disk == DiskKind::Fuse {
+        if self.nodes[at].spec.disk.mode().is_some() {
             return;
         }
         let Some(channel) = self.nodes[at].life.as_ref().map(|life| life.init.channel.clone()) else {
@@ -262,7 +262,7 @@ impl Keeper {
 
     fn disk_off(&mut self, at: usize, order: &ToDisk) {
         let patience = match self.nodes[at].spec.disk {
-            DiskKind::Fuse => DISK_PATIENCE,
+            DiskKind::Fuse | DiskKind::FuseWriteBack => DISK_PATIENCE,
             DiskKind::Ext4 | DiskKind::Xfs => REAL_DISK_PATIENCE,
         };
         match self.ask_disk(at, order, patience) {
@@ -306,7 +306,7 @@ fn allows(disk: DiskKind, policy: Policy) -> Result<(), String> {
     let Policy {
         remainder, profile, ..
     } = policy;
-    if disk == DiskKind::Fuse || (remainder, profile) == (Remainder::default(), Profile::default()) {
+    if disk.mode().is_some() || (remainder, profile) == (Remainder::default(), Profile::default()) {
         return Ok(());
     }
     Err(format!(
@@ -338,6 +338,7 @@ mod tests {
         };
         for policy in others.chain([strict]) {
             assert_eq!(allows(DiskKind::Fuse, policy), Ok(()));
+            assert_eq!(allows(DiskKind::FuseWriteBack, policy), Ok(()));
             let why = allows(DiskKind::Xfs, policy).unwrap_err();
             assert!(why.contains("a real xfs"), "{why}");
         }

@@ -9,6 +9,11 @@ impl Disk {
     /// power. Damage to what is at rest is done when this returns.
     pub fn set_rule(&self, fault: u64, rule: DiskRule) -> Result<(), DiskError> {
         rule.check().map_err(DiskError::Rule)?;
+        if rule.needs().is_some_and(|mode| mode != self.mode()) {
+            let why = "it strikes single writes, and the node's kernel keeps this disk's; a disk that is write-through has \
+                       them one by one";
+            return Err(DiskError::Rule(why.into()));
+        }
         self.clear_rule(fault)?;
         let mut model = self.model();
         let damage = Damage::done(&mut model, fault, &rule).map_err(|why| DiskError::Host {
