@@ -194,9 +194,15 @@ async fn first_is_back(cluster: &Cluster, id: i32) -> Result<Measured, NotTaken>
     let mut measured = Measured::from([("restarted".into(), f64::from(u8::from(lost)))]);
     if lost {
         ended(cluster, id, How::Crash).await?;
-        measured.extend(ready::started(cluster, &[id]).await?);
     }
-    if is_reachable(cluster, id)? {
+    // A broker that reaches no controller may not listen before it does.
+    let is_reachable = is_reachable(cluster, id)?;
+    if lost && is_reachable {
+        measured.extend(ready::started(cluster, &[id]).await?);
+    } else if lost {
+        cluster.start(id)?;
+    }
+    if is_reachable {
         let what = format!("broker {id} at its own address, unfenced,");
         let is_so = |at: Option<(String, bool)>| (at? == (first.clone(), false)).then_some(());
         let ((), seen_ms) = listed_at(cluster, id, &what, is_so).await?;

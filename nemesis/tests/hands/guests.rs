@@ -59,6 +59,19 @@ impl Night {
             (1.0, start + 1),
             "it does not register by itself"
         );
+        self.until_so("2 at its own address", first.clone(), place).await;
+        // Cut off, it is replaced too; the second is healed first, and the first is back once it is not cut off any more.
+        let cut = order("cut-network", 57, &[2], &[]);
+        self.inject("cut-network", &cut).await.unwrap();
+        self.until_so("2 fenced", true, async || self.listed(2).await)
+            .await;
+        let taken = order("twin", 58, &[2], &watch(2_000.0));
+        let measured = self.inject("twin", &taken).await.unwrap();
+        assert_eq!(measured["second_serves"], 1.0, "{measured:?}");
+        let healed = self.heal("twin", &taken).await;
+        assert_eq!(healed["restarted"], 1.0);
+        assert!(!healed.contains_key("seen_ms"), "{healed:?}");
+        self.heal("cut-network", &cut).await;
         self.until_so("2 at its own address", first, place).await;
     }
 
