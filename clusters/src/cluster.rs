@@ -4,8 +4,8 @@ use crate::guest::{Beside, is_guest};
 use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, First, Role, System};
 use ground::{
-    ClockRule, ClockSeen, DiskRule, DiskRuleCounts, DiskSwap, Event, Ground, Limit, LimitSeen, LinkCount,
-    LinkRule, Mended, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal, Swapped,
+    ClockRule, ClockSeen, DiskKind, DiskRule, DiskRuleCounts, DiskSwap, Event, Ground, Limit, LimitSeen,
+    LinkCount, LinkRule, Mended, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal, Swapped,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -113,6 +113,8 @@ pub struct Layout<'a> {
     pub features: BTreeMap<String, i16>,
     /// The bug of the system's that is on in every node.
     pub bug: Option<String>,
+    /// What each node's disk is.
+    pub disk: DiskKind,
 }
 
 /// Why something could not be done to a cluster.
@@ -177,7 +179,9 @@ fn may_change(features: &BTreeMap<String, i16>) -> bool {
 fn folder_id(node: i32) -> String {
     /// Above Kafka's reserved ids, and of no first letter that command lines would take for an option.
     const FIRST: u128 = 0x61 << 120;
-    client::topic_id_text(client::TopicId::from_u128(FIRST | u128::from(node.unsigned_abs())))
+    client::topic_id_text(client::TopicId::from_u128(
+        FIRST | u128::from(node.unsigned_abs()),
+    ))
 }
 
 /// The last lines of a node's log, in one.
@@ -260,7 +264,11 @@ impl Cluster {
                         .insert(node, start);
                 }
                 let of_guest = matches!(event, Event::ProgramEnded { node, .. } if is_guest(node));
-                let _ = if of_guest { guests_pump.send(event) } else { pump.send(event) };
+                let _ = if of_guest {
+                    guests_pump.send(event)
+                } else {
+                    pump.send(event)
+                };
             }
         });
         let mut nodes = Vec::new();
@@ -275,7 +283,7 @@ impl Cluster {
             for id in role.first_id..role.first_id + count {
                 let home = layout.run_dir.join("nodes").join(id.to_string());
                 let spec = NodeSpec {
-                    disk: ground::DiskKind::Fuse,
+                    disk: layout.disk,
                     id,
                     name: format!("node-{id}"),
                     home: home.clone(),
@@ -336,7 +344,9 @@ impl Cluster {
 
     /// The command that formats a node's disk; of one that joins a quorum that is there, or of one of the first.
     pub(crate) fn format_argv(&self, node: &Node, joins: bool) -> Vec<String> {
-        self.with_fill(node, joins, |fill| self.system.format_command(fill, &self.features))
+        self.with_fill(node, joins, |fill| {
+            self.system.format_command(fill, &self.features)
+        })
     }
 
     pub(crate) fn start_argv(&self, node: &Node) -> Vec<String> {

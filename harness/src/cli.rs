@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::hand::DEFAULT_NAME;
 use crate::plan::KeepDisks;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ground::DiskKind;
 use std::path::PathBuf;
 
 /// Seeds are numbers that JSON keeps exactly.
@@ -232,6 +234,9 @@ pub struct RunArgs {
     /// A bug to switch on in every node (reference cluster only): is it noticed?
     #[arg(long, value_name = "NAME")]
     pub bug: Option<String>,
+    /// The nodes' disks: ackall's own, or a real ext4 or xfs on a loop device (root only)
+    #[arg(long, default_value = "fuse", value_parser = disks())]
+    pub disk: DiskKind,
     /// The folder for runs
     #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
     pub out: PathBuf,
@@ -267,6 +272,16 @@ pub enum Color {
     Always,
     /// Never
     Never,
+}
+
+/// The words of `--disk`.
+fn disks() -> impl TypedValueParser<Value = DiskKind> {
+    let words = PossibleValuesParser::new(DiskKind::ALL.map(DiskKind::word));
+    words.map(|said| {
+        // The parser before takes no other word.
+        let mut all = DiskKind::ALL.into_iter();
+        all.find(|disk| disk.word() == said).unwrap_or_default()
+    })
 }
 
 impl RunArgs {

@@ -2,8 +2,10 @@
 //! that the conductor knows. A seed repeats the plan, not the run.
 
 use crate::error::Error;
-use crate::scenario::{Act, Condition, Count, Range, Scenario, Step, Topic, WorkloadName};
+use crate::scenario::{Act, Condition, Count, Range, Said, Scenario, Step, Topic, WorkloadName};
 use crate::streams::{Stream, stream};
+use clusters::Capability;
+use ground::DiskKind;
 use history::{Promise, Requirement};
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -11,8 +13,14 @@ use std::collections::BTreeMap;
 
 /// The feature that switches eligible leader replicas.
 pub const ELR_FEATURE: &str = "eligible.leader.replicas.version";
+/// The features whose levels a run may set; each has the levels 0 and 1.
+const FEATURES: [&str; 2] = [ELR_FEATURE, clusters::KRAFT_VERSION];
+/// The faults that need voters which may change.
+const OF_VOTERS: [&str; 2] = ["add-voter", "remove-voter"];
 /// Each append is flushed where this property is 1.
 pub const FLUSH_PROPERTY: &str = "log.flush.interval.messages";
+/// What a power cut leaves, where nothing else is said: all that can be asked of a real disk.
+const REMAINDER_DEFAULTS: [(&str, &str); 2] = [("remainder", "only-synced"), ("profile", "ext4")];
 /// How many controllers a run has.
 pub const CONTROLLERS: i32 = 3;
 /// How many brokers a run has.
@@ -47,6 +55,9 @@ pub struct Plan {
     /// The bug that is switched on in every node, by name; none where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bug: Option<String>,
+    /// What the nodes' disks are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub disk: DiskKind,
     /// Server properties of every node.
     pub server: BTreeMap<String, String>,
     /// Where each value came from: the scenario, the seed, a flag.
@@ -125,6 +136,28 @@ pub struct Overrides {
     pub time_ms: Option<u64>,
     /// `--bug`.
     pub bug: Option<String>,
+    /// `--disk`.
+    pub disk: DiskKind,
+}
+
+fn is_default(disk: &DiskKind) -> bool {
+    *disk == DiskKind::default()
+}
+
+/// Where a fault has voters come and go, they must be such as may.
+fn voters_change(scenario: &Scenario, features: &BTreeMap<String, i16>) -> Result<(), Error> {
+    let acts = scenario.steps.iter().flat_map(|step| &step.act);
+    let of_voters = acts.map(Act::name).find(|name| OF_VOTERS.contains(name));
+    let feature = clusters::KRAFT_VERSION;
+    let may = features.get(feature).is_some_and(|level| *level >= 1);
+    match of_voters.filter(|_| !may) {
+        None => Ok(()),
+        Some(fault) => Err(Error::usage(
+            format!("planning {}", scenario.name),
+            format!("its voters are fixed, and {fault} has one come or go"),
+            format!("--feature {feature}=1"),
+        )),
+    }
 }
 
 impl Plan {
@@ -149,14 +182,15 @@ impl Plan {
         if let Some((name, level)) = overrides
             .features
             .iter()
-            .find(|(name, level)| *name != ELR_FEATURE || !(0..=1).contains(*level))
+            .find(|(name, level)| !FEATURES.contains(&name.as_str()) || !(0..=1).contains(*level))
         {
             return Err(Error::usage(
                 format!("planning {} with {name}={level}", scenario.name),
                 "there is no such feature level",
-                format!("--feature {ELR_FEATURE}=0 or =1"),
+                format!("--feature NAME=0 or =1, of {}", FEATURES.join(" and ")),
             ));
         }
+        real_disk_takes(scenario, overrides.disk)?;
         let mut draw = Draw {
             plan: stream(seed, Stream::Plan),
             sources: BTreeMap::new(),
@@ -185,6 +219,9 @@ impl Plan {
         if overrides.bug.is_some() {
             sources.insert("bug".to_string(), "--bug".to_string());
         }
+        if !is_default(&overrides.disk) {
+            sources.insert("disk".to_string(), "--disk".to_string());
+        }
         let elr = features[ELR_FEATURE] >= 1;
         if let Some(target) = scenario
             .targets()
@@ -196,6 +233,7 @@ impl Plan {
                 "leave --feature out, or name another target",
             ));
         }
+        voters_change(scenario, &features)?;
         let steps = scenario.steps.iter().map(|step| draw.step(step, elr)).collect();
         sources.append(&mut draw.sources);
         let flushed = server.get(FLUSH_PROPERTY).is_some_and(|value| value == "1");
@@ -214,6 +252,7 @@ impl Plan {
             keep_disks,
             features,
             bug: overrides.bug.clone(),
+            disk: overrides.disk,
             server,
             sources,
             topic: scenario.topic.clone(),
@@ -260,6 +299,33 @@ impl Plan {
         };
         Plan::new(&scenario, seed, overrides, keep_disks, command)
     }
+}
+
+/// Refuses what a real disk cannot do: faults of our own disk, and remainders of a cut other than the default.
+fn real_disk_takes(scenario: &Scenario, disk: DiskKind) -> Result<(), Error> {
+    if disk.mode().is_some() {
+        return Ok(());
+    }
+    let what = format!("planning {} with --disk {}", scenario.name, disk.word());
+    let acts = scenario.steps.iter().flat_map(|step| &step.act);
+    for (act, fault) in acts.filter_map(|act| Some((act, act.fault.as_deref()?))) {
+        if nemesis::find(fault).is_some_and(|found| found.about().needs == Capability::Disk) {
+            let why = format!("{fault} is a fault of ackall's own disk; a real one serves itself");
+            return Err(Error::usage(what, why, "leave --disk out"));
+        }
+        for (name, default) in REMAINDER_DEFAULTS {
+            let Some(Said::Text(said)) = act.params.get(name) else {
+                continue;
+            };
+            if said != default {
+                let why = format!(
+                    "{fault} is told {name} {said}: a real file system decides itself what a cut leaves"
+                );
+                return Err(Error::usage(what, why, "leave --disk out"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where each append is flushed the scenario also promises `fsync`.
@@ -458,6 +524,42 @@ mod tests {
     }
 
     #[test]
+    fn a_real_disk_stands_in_the_plan_and_takes_no_fault_of_ours() {
+        let with = Overrides {
+            disk: DiskKind::Ext4,
+            ..Overrides::default()
+        };
+        let (without, real) = (plan(3, &Overrides::default()).unwrap(), plan(3, &with).unwrap());
+        let text = |plan: &Plan| toml::to_string(plan).unwrap();
+        assert!(!text(&without).contains("disk = "));
+        assert!(text(&real).contains("disk = \"ext4\"") && text(&real).contains("disk = \"--disk\""));
+        assert_eq!(toml::from_str::<Plan>(&text(&real)).unwrap(), real);
+        let refused = |act: &str| {
+            let mut scenario = Scenario::find("last-replica-standing").unwrap();
+            let act: Act = toml::from_str(act).unwrap();
+            scenario.steps[0].act = vec![act];
+            real_disk_takes(&scenario, DiskKind::Xfs)
+                .err()
+                .map(|error| error.why)
+        };
+        let cut = "fault = \"power-cut\"\ntarget = \"101\"\n";
+        assert_eq!(refused(cut), None);
+        assert_eq!(
+            refused(&format!("{cut}params = {{ remainder = \"only-synced\" }}")),
+            None
+        );
+        let torn = refused(&format!("{cut}params = {{ remainder = \"torn\" }}")).unwrap();
+        assert!(torn.contains("decides itself"), "{torn}");
+        let ours = nemesis::ALL
+            .iter()
+            .find(|fault| fault.about().needs == Capability::Disk)
+            .unwrap();
+        let name = ours.about().name;
+        let why = refused(&format!("fault = \"{name}\"\ntarget = \"101\"")).unwrap();
+        assert!(why.contains("serves itself"), "{why}");
+    }
+
+    #[test]
     fn flushing_each_message_turns_the_requirement_round() {
         let flush = Overrides {
             server: BTreeMap::from([(FLUSH_PROPERTY.into(), "1".into())]),
@@ -468,6 +570,31 @@ mod tests {
         assert!(plan.requirements.contains(&Requirement::NoAckedRecordTaken {
             fault: "power-cut".into()
         }));
+    }
+
+    #[test]
+    fn voters_come_and_go_only_where_they_may_change() {
+        let mut scenario = Scenario::find("last-replica-standing").unwrap();
+        scenario.steps[0].act[0].fault = Some("remove-voter".into());
+        let plan = |features: &[(&str, i16)]| {
+            let features = features.iter().map(|(name, level)| (name.to_string(), *level));
+            let overrides = Overrides {
+                features: features.collect(),
+                ..Overrides::default()
+            };
+            Plan::new(&scenario, 1, &overrides, KeepDisks::Never, "test")
+        };
+        let refused = plan(&[]).unwrap_err();
+        assert!(
+            refused.to_string().contains("--feature kraft.version=1"),
+            "{refused}"
+        );
+        assert!(plan(&[("kraft.version", 0)]).is_err());
+        assert_eq!(
+            plan(&[("kraft.version", 1)]).unwrap().features["kraft.version"],
+            1
+        );
+        assert!(plan(&[("kraft.version", 2)]).is_err());
     }
 
     #[test]

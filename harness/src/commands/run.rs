@@ -94,6 +94,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         features: args.features()?.into_iter().collect(),
         time_ms: time_ms.map(|time| time.as_millis() as u64),
         bug: args.bug.clone(),
+        disk: args.disk,
     })
 }
 

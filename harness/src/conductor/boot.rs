@@ -2,7 +2,7 @@
 
 use super::faults::In;
 use super::nodes::{self, Alarm, Expected};
-use crate::error::Error;
+use crate::error::{Error, Status};
 use crate::plan::Plan;
 use crate::streams::{Stream, stream};
 use crate::target::Names;
@@ -323,16 +323,19 @@ fn lay_out(
         properties: plan.server.clone(),
         features: plan.features.clone(),
         bug: plan.bug.clone(),
+        disk: plan.disk,
     };
     let Attached { ground, events } = attached;
     Cluster::lay_out_for_host(ground, events, layout, host_ports)
         .map(Arc::new)
-        .map_err(|e| {
-            Error::internal(
+        .map_err(|e| match e {
+            // The machine lacks something: its own three lines.
+            clusters::Error::Ground(e) if e.machine => Error::new(Status::Unavailable, e.what, e.why, e.next),
+            e => Error::internal(
                 "laying the cluster out",
                 e,
                 "`ackall doctor` tries what that needs",
-            )
+            ),
         })
 }
 

@@ -19,6 +19,7 @@ pub fn run(folder: &Path) -> ExitCode {
     ground::sys::set_name("ackall-harness");
     let (ground, events) = Ground::attach().unwrap();
     let layout = Layout {
+        disk: ground::DiskKind::Fuse,
         run_dir: folder,
         system: System::reference(),
         controllers: 1,
@@ -187,7 +188,9 @@ impl Night {
         self.inject("clock-step", &step).await.unwrap();
         self.inject("clock-step", &back).await.unwrap();
         self.assert_offsets(&[(BROKER, 4_300), (CONTROLLER, -700)]).await;
-        self.cluster.power_off(&[BROKER], 22, clusters::Policy::default()).unwrap();
+        self.cluster
+            .power_off(&[BROKER], 22, clusters::Policy::default())
+            .unwrap();
         self.cluster.power_on(BROKER).unwrap();
         self.cluster.start(BROKER).unwrap();
         self.assert_offsets(&[(BROKER, 4_300), (CONTROLLER, -700)]).await;
@@ -200,7 +203,9 @@ impl Night {
         let healed = self.heal("clock-step", &step).await.unwrap();
         assert_eq!(healed["processes"], 0.0);
         self.cluster.signal(BROKER, Signal::Continue).unwrap();
-        self.cluster.power_off(&[BROKER], 23, clusters::Policy::default()).unwrap();
+        self.cluster
+            .power_off(&[BROKER], 23, clusters::Policy::default())
+            .unwrap();
         let healed = self.heal("clock-step", &back).await.unwrap();
         assert_eq!(healed["processes"], 1.0, "{healed:?}");
         self.cluster.power_on(BROKER).unwrap();

@@ -25,6 +25,7 @@ pub fn main(folder: &Path, seed: u64, count: usize, each: bool) -> ExitCode {
     ground::sys::set_name("ackall-harness");
     let (ground, events) = Ground::attach().unwrap();
     let layout = Layout {
+        disk: ground::DiskKind::Fuse,
         run_dir: folder,
         system: talkative(),
         // All of one role, so that each talks to each: a fault of links is seen by what passes them.

@@ -64,6 +64,7 @@ impl Night {
     pub async fn new(folder: &Path) -> Night {
         let (ground, events) = Ground::attach().unwrap();
         let layout = Layout {
+            disk: ground::DiskKind::Fuse,
             run_dir: folder,
             system: scribes(),
             controllers: 2,

@@ -17,6 +17,7 @@ pub fn run(folder: &Path) -> ExitCode {
     ground::sys::set_name("ackall-harness");
     let (ground, events) = Ground::attach().unwrap();
     let layout = Layout {
+        disk: ground::DiskKind::Fuse,
         run_dir: folder,
         system: talkative(),
         controllers: 3,
