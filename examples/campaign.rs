@@ -8,6 +8,7 @@
 //! cargo run --release --example campaign -- quorum   --rounds 50      faults on the metadata quorum of a real cluster;
 //!                                                                     --kind NAME takes one of them, --json its figures,
 //!                                                                     --bug NAME has the nodes run with a known bug
+//! cargo run --release --example campaign -- faults                    each fault in a whole run of its own; --only NAME
 //! cargo run --release --example campaign -- compositions --rounds 500 random faults, several at once, put in and healed in
 //!                                                                     a row on one cluster; --seed N draws others
 //! ```
@@ -47,7 +48,9 @@ mod linux {
     use crate::quorum::{self, Kind};
     use crate::support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
     use crate::support::deaths::{VICTIMS, kill, twenty};
+    use crate::support::faults::one;
     use crate::support::{start, varied};
+    use nemesis::Fault;
     use nix::sys::signal::Signal;
     use std::collections::BTreeMap;
     use std::fs;
@@ -59,7 +62,7 @@ mod linux {
     const RUN_SECONDS: f64 = 20.0;
     /// From the exec of the first node to the first acknowledged record: the worst, and the median.
     const BOOT_SECONDS: (f64, f64) = (4.0, 2.0);
-    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 | compositions --rounds 500 [--seed N] | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
+    const USAGE: &str = "campaign answers --seeds 1..20 | controls --seeds 1..10 | kills --rounds 20 | faults [--only NAME] | compositions --rounds 500 [--seed N] | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
     /// The most rounds of one fault on the quorum: each topic that is created is a folder on a broker.
     const MOST_QUORUM_ROUNDS: usize = 500;
 
@@ -106,7 +109,10 @@ mod linux {
                 ExitCode::SUCCESS
             }
             Err(why) => {
-                eprintln!("error: running a campaign\n  why: {why}\n  next: read the logs in {}; ackall doctor", folder.display());
+                eprintln!(
+                    "error: running a campaign\n  why: {why}\n  next: read the logs in {}; ackall doctor",
+                    folder.display()
+                );
                 ExitCode::from(70)
             }
         }
@@ -228,6 +234,7 @@ mod linux {
     enum What {
         Answers(Vec<Question>, Vec<u64>),
         Kills(usize),
+        Faults(Vec<&'static dyn Fault>),
     }
 
     struct Order {
@@ -241,6 +248,7 @@ mod linux {
                 return Err("no campaign is named".into());
             };
             let (mut seeds, mut rounds, mut out) = (None, 20, PathBuf::from("campaign"));
+            let mut only = None;
             for pair in options.chunks(2) {
                 match pair {
                     [flag, value] if flag == "--seeds" => seeds = Some(range(value)?),
@@ -252,6 +260,10 @@ mod linux {
                             .ok_or("--rounds is 1 to 20")?;
                     }
                     [flag, value] if flag == "--out" => out = value.into(),
+                    [flag, value] if flag == "--only" => {
+                        only =
+                            Some(nemesis::find(value).ok_or_else(|| format!("there is no fault {value}"))?);
+                    }
                     other => return Err(format!("{} is not understood", other.join(" "))),
                 }
             }
@@ -262,6 +274,7 @@ mod linux {
                 ),
                 "controls" => What::Answers(CONTROLS.to_vec(), seeds.unwrap_or_else(|| (1..=10).collect())),
                 "kills" => What::Kills(rounds),
+                "faults" => What::Faults(only.map_or_else(|| nemesis::ALL.to_vec(), |only| vec![only])),
                 other => return Err(format!("there is no campaign {other}")),
             };
             let out = empty_folder(&out)?;
@@ -273,8 +286,26 @@ mod linux {
             match &self.what {
                 What::Answers(questions, seeds) => Ok(answers(&self.out, questions, seeds)),
                 What::Kills(rounds) => Ok(kills(&self.out, *rounds)),
+                What::Faults(all) => Ok(faults(&self.out, all)),
             }
         }
+    }
+
+    /// Each fault in a run of its own.
+    fn faults(out: &Path, all: &[&'static dyn Fault]) -> bool {
+        let mut right = 0;
+        for fault in all {
+            let about = fault.about();
+            match one(out, about) {
+                Ok(measured) => {
+                    right += 1;
+                    println!("{:<22} took and healed · {measured}", about.name);
+                }
+                Err(why) => println!("{:<22} WRONG · {why}", about.name),
+            }
+        }
+        println!("{right} of {} faults took and healed", all.len());
+        right == all.len()
     }
 
     fn range(text: &str) -> Result<Vec<u64>, String> {

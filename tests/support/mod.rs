@@ -4,6 +4,7 @@
 pub mod answers;
 pub mod deaths;
 pub mod decoder;
+pub mod faults;
 pub mod history;
 pub mod machine;
 pub mod private;
