@@ -99,40 +99,61 @@ mod costs {
         }
     }
 
+    /// What one stream took.
+    #[derive(Clone, Copy)]
+    struct Took {
+        wall: Duration,
+        /// Of this process: the writer's or reader's, and the server's; not that of the kernel's own threads.
+        processor: f64,
+    }
+
+    impl Took {
+        fn by(act: impl FnOnce() -> io::Result<()>) -> io::Result<Took> {
+            let (before, began) = (processor()?, Instant::now());
+            act()?;
+            Ok(Took {
+                wall: began.elapsed(),
+                processor: processor()? - before,
+            })
+        }
+    }
+
+    fn processor() -> io::Result<f64> {
+        let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF)?;
+        let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+        Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+    }
+
     fn streams(home: &Home, bytes: u64, block: usize, goal: f64, rounds: u64) -> io::Result<()> {
         let (mut wrote, mut read) = (vec![Vec::new(); 3], vec![Vec::new(); 3]);
         for round in 0..rounds {
             for (i, place) in PLACES.into_iter().enumerate() {
                 let (w, r) = once(home, place, bytes, block, round)?;
-                wrote[i].push(rate(bytes, w));
-                read[i].push(rate(bytes, r));
+                wrote[i].push(w);
+                read[i].push(r);
             }
         }
-        for (what, rates) in [("written and synced", wrote), ("read back cold", read)] {
-            let medians: Vec<f64> = rates.into_iter().map(median).collect();
-            for (place, median) in PLACES.into_iter().zip(&medians) {
-                let share = median / medians[0];
+        let gib = bytes as f64 / f64::from(1 << 30);
+        for (what, took) in [("written and synced", wrote), ("read back cold", read)] {
+            let rate = |all: &[Took]| median(all.iter().map(|t| gib / t.wall.as_secs_f64()).collect());
+            let bare = rate(&took[0]);
+            for (place, all) in PLACES.into_iter().zip(&took) {
+                let (rate, cost) = (rate(all), median(all.iter().map(|t| t.processor / gib).collect()));
                 print!(
-                    "{} KiB blocks, {what}, {}: {median:.2} GiB/s",
+                    "{} KiB blocks, {what}, {}: {rate:.2} GiB/s, {cost:.2} s of a processor each GiB",
                     block >> 10,
                     place.word()
                 );
                 match place {
                     Place::Bare => println!(),
-                    Place::Disk(_) => println!(", {share:.2} of the folder (goal {goal})"),
+                    Place::Disk(_) => println!(", {:.2} of the folder (goal {goal})", rate / bare),
                 }
             }
         }
         Ok(())
     }
 
-    fn once(
-        home: &Home,
-        place: Place,
-        bytes: u64,
-        block: usize,
-        round: u64,
-    ) -> io::Result<(Duration, Duration)> {
+    fn once(home: &Home, place: Place, bytes: u64, block: usize, round: u64) -> io::Result<(Took, Took)> {
         let own = Home::below(&home.0);
         match place {
             Place::Bare => {
@@ -150,28 +171,29 @@ mod costs {
         }
     }
 
-    fn write(path: &Path, bytes: u64, block: usize, round: u64) -> io::Result<Duration> {
+    fn write(path: &Path, bytes: u64, block: usize, round: u64) -> io::Result<Took> {
         let part = vec![1 + round as u8; block];
-        let began = Instant::now();
-        let mut file = File::create(path)?;
-        for _ in 0..bytes / block as u64 {
-            file.write_all(&part)?;
-        }
-        file.sync_all()?;
-        Ok(began.elapsed())
+        Took::by(|| {
+            let mut file = File::create(path)?;
+            for _ in 0..bytes / block as u64 {
+                file.write_all(&part)?;
+            }
+            file.sync_all()
+        })
     }
 
-    fn read(path: &Path, bytes: u64, block: usize, round: u64) -> io::Result<Duration> {
+    fn read(path: &Path, bytes: u64, block: usize, round: u64) -> io::Result<Took> {
         let mut part = vec![0; block];
         let mut file = File::open(path)?;
-        let began = Instant::now();
-        for _ in 0..bytes / block as u64 {
-            file.read_exact(&mut part)?;
-            if part[0] != 1 + round as u8 || part[block - 1] != 1 + round as u8 {
-                return Err(io::Error::other("what was read is not what was written"));
+        Took::by(|| {
+            for _ in 0..bytes / block as u64 {
+                file.read_exact(&mut part)?;
+                if part[0] != 1 + round as u8 || part[block - 1] != 1 + round as u8 {
+                    return Err(io::Error::other("what was read is not what was written"));
+                }
             }
-        }
-        Ok(began.elapsed())
+            Ok(())
+        })
     }
 
     fn drop_cached(path: &Path) -> io::Result<()> {
@@ -254,10 +276,6 @@ mod costs {
             median(settling)
         );
         Ok(())
-    }
-
-    fn rate(bytes: u64, took: Duration) -> f64 {
-        bytes as f64 / f64::from(1 << 30) / took.as_secs_f64()
     }
 
     fn median(mut all: Vec<f64>) -> f64 {
