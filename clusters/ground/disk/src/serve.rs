@@ -263,9 +263,9 @@ impl Served {
         (call.paths.into_iter().next().unwrap_or_default(), decision)
     }
 
-    fn written_over(&self, ino: INodeNo, from: u64, to: u64) {
+    fn written_over(&self, ino: INodeNo, range: (u64, u64), late: Option<&[u8]>) {
         if !self.calm() {
-            self.disk().written_over(ino.0, from, to);
+            self.disk().written_over(ino.0, range, late);
         }
     }
 }
@@ -329,7 +329,7 @@ impl Filesystem for Served {
         reply: ReplyAttr,
     ) {
         if let Some(size) = size {
-            self.written_over(ino, size, u64::MAX);
+            self.written_over(ino, (size, u64::MAX), None);
         }
         let room = size.map_or(Room::Same, Room::Exactly);
         let asked = Asked::of(CallKind::Change, On::Node(ino)).room(room);
@@ -474,7 +474,7 @@ impl Filesystem for Served {
             return self.0.write(ino, offset, data, writer, reply);
         }
         let end = offset.saturating_add(data.len() as u64);
-        self.written_over(ino, offset, end);
+        self.written_over(ino, (offset, end), (writer == Writer::PageCache).then_some(data));
         let asked = Asked {
             synced: writer == Writer::SyncedCall,
             cached: writer == Writer::PageCache,
@@ -559,7 +559,7 @@ impl Filesystem for Served {
         reply: ReplyEmpty,
     ) {
         let end = offset.saturating_add(length);
-        self.written_over(ino, offset, end);
+        self.written_over(ino, (offset, end), None);
         let asked = Asked::of(CallKind::Allocate, On::Node(ino)).room(Room::UpTo(end));
         self.pass(asked, reply, move |fs, reply| {
             fs.fallocate(ino, offset, length, mode, reply);

@@ -136,61 +136,65 @@ fn reads_fail_though_the_page_cache_had_it_all() {
 
 #[test]
 fn a_sync_fails_once_and_the_pages_are_gone_though_the_next_succeeds() {
-    let m = Mounted::new(Mode::WriteThrough);
-    let all = |page: u8, tail: &[u8]| [vec![page; 4096], tail.to_vec()].concat();
-    m.with(|mnt| {
-        let file = synced(&mnt.join("f"), &all(1, b"old"));
-        let other = synced(&mnt.join("other"), b"old");
-        let once = DiskRule {
-            times: Some(1),
-            path: "f".into(),
-            ..DiskRule::of(DiskEffect::LosePages)
-        };
-        m.disk.set_rule(1, once).unwrap();
-        file.write_all_at(&[2; 4096], 0).unwrap();
-        file.write_all_at(b"new and longer", 4096).unwrap();
-        other.write_all_at(b"new", 0).unwrap();
-        assert_eq!(errno(file.sync_all()), Errno::EIO);
-        file.sync_all().unwrap();
-        other.sync_all().unwrap();
-        assert_eq!(
-            fs::read(mnt.join("f")).unwrap(),
-            all(2, b"new and longer"),
-            "the cache has it"
-        );
-        let counts = m.disk.rule_counts(1).unwrap();
-        assert_eq!((counts.met, counts.struck, counts.bytes), (2, 1, 4096 + 14));
-        m.disk.clear_rule(1).unwrap();
-        // Written again, the first page is saved, whole.
-        file.write_all_at(b"again", 100).unwrap();
-        file.sync_all().unwrap();
-        m.disk.power_off();
-    });
-    let loss = m.disk.settle(9, Remainder::Everything.into()).unwrap();
-    let mut expected = all(2, b"old");
-    expected[100..105].copy_from_slice(b"again");
-    let backing = m.home.paths().backing;
-    assert_eq!(fs::read(backing.join("f")).unwrap(), expected);
-    assert_eq!(fs::read(backing.join("other")).unwrap(), b"new");
-    assert_eq!((loss.bytes, loss.files), (14, 1), "{}", loss.line);
-    calm(&m);
+    for mode in Mode::ALL {
+        let m = Mounted::new(*mode);
+        let all = |page: u8, tail: &[u8]| [vec![page; 4096], tail.to_vec()].concat();
+        m.with(|mnt| {
+            let file = synced(&mnt.join("f"), &all(1, b"old"));
+            let other = synced(&mnt.join("other"), b"old");
+            let once = DiskRule {
+                times: Some(1),
+                path: "f".into(),
+                ..DiskRule::of(DiskEffect::LosePages)
+            };
+            m.disk.set_rule(1, once).unwrap();
+            file.write_all_at(&[2; 4096], 0).unwrap();
+            file.write_all_at(b"new and longer", 4096).unwrap();
+            other.write_all_at(b"new", 0).unwrap();
+            assert_eq!(errno(file.sync_all()), Errno::EIO);
+            file.sync_all().unwrap();
+            other.sync_all().unwrap();
+            assert_eq!(
+                fs::read(mnt.join("f")).unwrap(),
+                all(2, b"new and longer"),
+                "the cache has it"
+            );
+            let counts = m.disk.rule_counts(1).unwrap();
+            assert_eq!((counts.met, counts.struck, counts.bytes), (2, 1, 4096 + 14));
+            m.disk.clear_rule(1).unwrap();
+            // Written again, the first page is saved, whole.
+            file.write_all_at(b"again", 100).unwrap();
+            file.sync_all().unwrap();
+            m.disk.power_off();
+        });
+        let loss = m.disk.settle(9, Remainder::Everything.into()).unwrap();
+        let mut expected = all(2, b"old");
+        expected[100..105].copy_from_slice(b"again");
+        let backing = m.home.paths().backing;
+        assert_eq!(fs::read(backing.join("f")).unwrap(), expected);
+        assert_eq!(fs::read(backing.join("other")).unwrap(), b"new");
+        assert_eq!((loss.bytes, loss.files), (14, 1), "{}", loss.line);
+        calm(&m);
+    }
 }
 
 #[test]
 fn what_is_written_again_and_not_synced_goes_back_to_what_was_before_the_failure() {
-    let m = Mounted::new(Mode::WriteThrough);
-    m.with(|mnt| {
-        let file = synced(&mnt.join("f"), &[1; 6000]);
-        m.disk.set_rule(1, DiskRule::of(DiskEffect::LosePages)).unwrap();
-        file.write_all_at(&[2; 6000], 0).unwrap();
-        assert_eq!(errno(file.sync_all()), Errno::EIO);
-        m.disk.clear_rule(1).unwrap();
-        file.sync_all().unwrap();
-        file.write_all_at(b"late", 10).unwrap();
-        m.disk.power_off();
-    });
-    m.disk.settle(9, Policy::default()).unwrap();
-    assert_eq!(fs::read(m.home.paths().backing.join("f")).unwrap(), [1; 6000]);
+    for mode in Mode::ALL {
+        let m = Mounted::new(*mode);
+        m.with(|mnt| {
+            let file = synced(&mnt.join("f"), &[1; 6000]);
+            m.disk.set_rule(1, DiskRule::of(DiskEffect::LosePages)).unwrap();
+            file.write_all_at(&[2; 6000], 0).unwrap();
+            assert_eq!(errno(file.sync_all()), Errno::EIO);
+            m.disk.clear_rule(1).unwrap();
+            file.sync_all().unwrap();
+            file.write_all_at(b"late", 10).unwrap();
+            m.disk.power_off();
+        });
+        m.disk.settle(9, Policy::default()).unwrap();
+        assert_eq!(fs::read(m.home.paths().backing.join("f")).unwrap(), [1; 6000]);
+    }
 }
 
 #[test]
@@ -336,6 +340,51 @@ fn await_waiting(m: &Mounted, fault: u64) {
 }
 
 #[test]
+fn syncs_are_struck_where_the_kernel_keeps_what_is_written() {
+    let m = Mounted::new(Mode::WriteBack);
+    m.with(|mnt| {
+        let file = synced(&mnt.join("f"), b"old");
+        m.disk
+            .set_rule(1, rule(DiskEffect::Fail(Errors::Io), &[CallKind::Sync]))
+            .unwrap();
+        file.write_all_at(b"new", 0).unwrap();
+        assert_eq!(errno(file.sync_all()), Errno::EIO);
+        m.disk.clear_rule(1).unwrap();
+        file.sync_all().unwrap();
+        let slow = DiskEffect::Slow(Spread::Fixed { ns: 20 * MS });
+        m.disk.set_rule(3, rule(slow, &[CallKind::Sync])).unwrap();
+        let began = Instant::now();
+        file.sync_all().unwrap();
+        assert!(began.elapsed() >= Duration::from_millis(20));
+        m.disk.clear_rule(3).unwrap();
+    });
+    calm(&m);
+}
+
+#[test]
+fn what_hangs_in_the_page_cache_is_taken_in_as_unsynced_by_a_cut() {
+    let m = Mounted::new(Mode::WriteBack);
+    m.with(|mnt| {
+        let file = synced(&mnt.join("f"), b"old");
+        m.disk.set_rule(1, DiskRule::of(DiskEffect::Hang)).unwrap();
+        std::thread::scope(|scope| {
+            let file = &file;
+            let sync = scope.spawn(move || {
+                file.write_all_at(b"new", 0).unwrap();
+                file.sync_all()
+            });
+            await_waiting(&m, 1);
+            m.disk.power_off();
+            assert_eq!(errno(sync.join().unwrap()), Errno::EIO);
+        });
+    });
+    let loss = m.disk.settle(9, Policy::default()).unwrap();
+    assert_eq!(loss.bytes, 3, "{}", loss.line);
+    assert_eq!(fs::read(m.home.paths().backing.join("f")).unwrap(), b"old");
+    calm(&m);
+}
+
+#[test]
 fn what_hangs_goes_on_when_it_is_healed_and_is_answered_by_a_cut() {
     let m = Mounted::new(Mode::WriteThrough);
     m.with(|mnt| {
@@ -451,64 +500,70 @@ fn differing(path: &Path, was: &[u8]) -> Vec<usize> {
 
 #[test]
 fn bits_flip_on_disjoint_stripes_are_seen_by_readers_and_come_back() {
-    let m = Mounted::new(Mode::WriteThrough);
-    let was: Vec<u8> = (0..20_000u32).map(|n| (n % 251) as u8).collect();
-    m.with(|mnt| {
-        fs::create_dir(mnt.join("logs")).unwrap();
-        let path = mnt.join("logs/0.log");
-        // Not synced: it is written back first.
-        let file = create(&path);
-        file.write_all_at(&was, 0).unwrap();
-        fs::write(mnt.join("logs/other"), &was).unwrap();
-        assert!(differing(&path, &was).is_empty(), "and it is in the page cache");
-        let mut struck = Vec::new();
-        for index in 0..2 {
-            m.disk
-                .set_rule(u64::from(index), flips(1_000_000, index, 2))
-                .unwrap();
-            let new: Vec<usize> = differing(&path, &was);
-            let counts = m.disk.rule_counts(u64::from(index)).unwrap();
-            assert_eq!((counts.struck, counts.bytes, counts.files), (20, 20, 1));
-            assert_eq!(new.len(), 20);
-            assert!(new.iter().all(|at| at / 512 % 2 == index as usize), "{new:?}");
-            struck.extend(new);
-            let mended = m.disk.clear_rule(u64::from(index)).unwrap();
-            assert_eq!((mended.bytes, mended.let_be), (20, 0));
-            assert!(differing(&path, &was).is_empty());
-        }
-        assert!(differing(&mnt.join("logs/other"), &was).is_empty());
+    for mode in Mode::ALL {
+        let m = Mounted::new(*mode);
+        let was: Vec<u8> = (0..20_000u32).map(|n| (n % 251) as u8).collect();
+        m.with(|mnt| {
+            fs::create_dir(mnt.join("logs")).unwrap();
+            let path = mnt.join("logs/0.log");
+            // Not synced: it is written back first.
+            let file = create(&path);
+            file.write_all_at(&was, 0).unwrap();
+            fs::write(mnt.join("logs/other"), &was).unwrap();
+            assert!(differing(&path, &was).is_empty(), "and it is in the page cache");
+            let mut struck = Vec::new();
+            for index in 0..2 {
+                m.disk
+                    .set_rule(u64::from(index), flips(1_000_000, index, 2))
+                    .unwrap();
+                let new: Vec<usize> = differing(&path, &was);
+                let counts = m.disk.rule_counts(u64::from(index)).unwrap();
+                assert_eq!((counts.struck, counts.bytes, counts.files), (20, 20, 1));
+                assert_eq!(new.len(), 20);
+                assert!(new.iter().all(|at| at / 512 % 2 == index as usize), "{new:?}");
+                struck.extend(new);
+                let mended = m.disk.clear_rule(u64::from(index)).unwrap();
+                assert_eq!((mended.bytes, mended.let_be), (20, 0));
+                assert!(differing(&path, &was).is_empty());
+            }
+            assert!(differing(&mnt.join("logs/other"), &was).is_empty());
 
-        // What is written over stays the writer's, and a renamed file is found.
-        m.disk.set_rule(7, flips(1_000_000, 0, 1)).unwrap();
-        file.write_all_at(&vec![9; 10_000], 0).unwrap();
-        fs::rename(&path, mnt.join("moved")).unwrap();
-        let mended = m.disk.clear_rule(7).unwrap();
-        assert_eq!((mended.bytes, mended.let_be), (20, 20));
-        let now = [vec![9; 10_000], was[10_000..].to_vec()].concat();
-        assert!(differing(&mnt.join("moved"), &now).is_empty());
-        fs::rename(mnt.join("moved"), &path).unwrap();
-    });
-    calm(&m);
+            // What is written over stays the writer's, and a renamed file is found.
+            m.disk.set_rule(7, flips(1_000_000, 0, 1)).unwrap();
+            file.write_all_at(&vec![9; 10_000], 0).unwrap();
+            // The kernel may keep it until then.
+            file.sync_all().unwrap();
+            fs::rename(&path, mnt.join("moved")).unwrap();
+            let mended = m.disk.clear_rule(7).unwrap();
+            assert_eq!((mended.bytes, mended.let_be), (20, 20));
+            let now = [vec![9; 10_000], was[10_000..].to_vec()].concat();
+            assert!(differing(&mnt.join("moved"), &now).is_empty());
+            fs::rename(mnt.join("moved"), &path).unwrap();
+        });
+        calm(&m);
+    }
 }
 
 #[test]
 fn damage_outlives_a_cut_and_what_was_written_over_and_lost_is_mended_too() {
-    let m = Mounted::new(Mode::WriteThrough);
-    let was = vec![5; 4096];
-    m.with(|mnt| {
-        fs::create_dir(mnt.join("logs")).unwrap();
-        let file = synced(&mnt.join("logs/0.log"), &was);
-        File::open(mnt.join("logs")).unwrap().sync_all().unwrap();
-        File::open(mnt).unwrap().sync_all().unwrap();
-        m.disk.set_rule(1, flips(1_000_000, 0, 1)).unwrap();
-        file.write_all_at(&[6; 4096], 0).unwrap();
-        m.disk.power_off();
-    });
-    m.disk.settle(2, Policy::default()).unwrap();
-    let path = m.home.paths().backing.join("logs/0.log");
-    assert_eq!(differing(&path, &was).len(), 8);
-    assert_eq!(m.disk.clear_rule(1).unwrap().bytes, 8);
-    assert!(differing(&path, &was).is_empty());
+    for mode in Mode::ALL {
+        let m = Mounted::new(*mode);
+        let was = vec![5; 4096];
+        m.with(|mnt| {
+            fs::create_dir(mnt.join("logs")).unwrap();
+            let file = synced(&mnt.join("logs/0.log"), &was);
+            File::open(mnt.join("logs")).unwrap().sync_all().unwrap();
+            File::open(mnt).unwrap().sync_all().unwrap();
+            m.disk.set_rule(1, flips(1_000_000, 0, 1)).unwrap();
+            file.write_all_at(&[6; 4096], 0).unwrap();
+            m.disk.power_off();
+        });
+        m.disk.settle(2, Policy::default()).unwrap();
+        let path = m.home.paths().backing.join("logs/0.log");
+        assert_eq!(differing(&path, &was).len(), 8);
+        assert_eq!(m.disk.clear_rule(1).unwrap().bytes, 8);
+        assert!(differing(&path, &was).is_empty());
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// The most chunks that one rule strikes: each byte of them is remembered.
 const MAX_CHUNKS: u64 = 4096;
+/// The kernel's.
+const PAGE: u64 = 4096;
 
 /// A byte that was struck.
 #[derive(Debug, Clone, Copy)]
@@ -99,10 +101,15 @@ impl Damage {
         files.filter_map(|file| model.node_of(file.backing)).collect()
     }
 
-    /// `[from, to)` of a backing file is written over.
-    pub(crate) fn written_over(&mut self, backing: u64, from: u64, to: u64) {
+    /// `[from, to)` of a backing file is written over. Of pages that come from a cache, with `late` bytes, that is what
+    /// lies between the first and the last byte of a page that is not as it was: the rest came along.
+    pub(crate) fn written_over(&mut self, backing: u64, (from, to): (u64, u64), late: Option<&[u8]>) {
         for file in self.files.iter_mut().filter(|file| file.backing == backing) {
-            if from < to {
+            let ranges = match late {
+                Some(bytes) => changed(&file.file, from, bytes),
+                None => vec![(from, to)],
+            };
+            for (from, to) in ranges.into_iter().filter(|(from, to)| from < to) {
                 for byte in file.bytes.range_mut(from..to) {
                     byte.1.written_over = true;
                 }
@@ -152,6 +159,24 @@ impl Damage {
         }
         Ok(mended)
     }
+}
+
+/// What of these bytes is not as it is in the file, page by page.
+fn changed(file: &File, from: u64, bytes: &[u8]) -> Vec<(u64, u64)> {
+    let page = |(number, new): (usize, &[u8])| {
+        let start = from + number as u64 * PAGE;
+        let mut is = vec![0; new.len()];
+        if file.read_exact_at(&mut is, start).is_err() {
+            // It grows.
+            return Some((start, start + new.len() as u64));
+        }
+        let differs = |(is, new): (&u8, &u8)| is != new;
+        let first = is.iter().zip(new).position(differs)?;
+        let last = is.iter().zip(new).rposition(differs)?;
+        Some((start + first as u64, start + last as u64 + 1))
+    };
+    // Late writes begin with a page.
+    bytes.chunks(PAGE as usize).enumerate().filter_map(page).collect()
 }
 
 fn holds(file: &File, at: u64, wanted: u8) -> bool {

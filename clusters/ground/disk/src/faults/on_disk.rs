@@ -89,7 +89,7 @@ impl Disk {
     }
 
     /// `[from, to)` of a file is about to be written.
-    pub(crate) fn written_over(&self, ino: u64, from: u64, to: u64) {
+    pub(crate) fn written_over(&self, ino: u64, range: (u64, u64), late: Option<&[u8]>) {
         if self.faults.state().damages.is_empty() {
             return;
         }
@@ -97,7 +97,7 @@ impl Disk {
             return;
         };
         for damage in self.faults.state().damages.values_mut() {
-            damage.written_over(backing, from, to);
+            damage.written_over(backing, range, late);
         }
     }
 
