@@ -1,7 +1,7 @@
 //! Systems, as data: what to lay out, start and recognise on some ground.
 //!
 //! What it does: reads a system's description ([`System`]), lays a cluster out on the ground ([`Cluster`]), starts
-//! and stops its nodes, and offers their capabilities: process, links, power. What it does not: choose what to
+//! and stops its nodes, and offers their capabilities: process, links, power, disk. What it does not: choose what to
 //! break, or judge. Nothing above this crate knows which ground it stands on.
 //!
 //! Invariants:

@@ -4,6 +4,9 @@
 //! model keeps only what is needed to go back. [`Disk`] serves that model as a FUSE file system, over a
 //! `/dev/fuse` descriptor that somebody else has mounted.
 //!
+//! Between the two stands what faults ask for ([`DiskRule`]): each call is judged before it is done, and may fail, wait,
+//! hang, be lied to, or be the one at which the node is struck. With no rule in force that is one look at a flag.
+//!
 //! What it does not do: it never syncs the backing folder itself, since no real power fails; only the
 //! simulated one does. It mounts and unmounts nothing. It does not take modes, owners and times back: a change
 //! of attributes counts as durable at once. It keeps no data back from `rename` (a file system mounted with
