@@ -2,10 +2,8 @@
 //! end with the try.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -15,6 +13,7 @@ use crate::api::Probe;
 use crate::cgroup::Group;
 use crate::init::clock_shim_is_there;
 use crate::limit::Limit;
+use crate::real_disk::{Kind, try_real_disk};
 use crate::{mounts, sys};
 
 /// Their names, in the order of the table: what a fault needs is named so.
@@ -39,8 +38,8 @@ const HOW: [&str; 9] = [
     "a group with a limit made, a process put in, and taken away",
     "a group made, frozen, thawed and taken away",
     "a group made in the unified tree, and taken away; controllers are only there where version 1 has none",
-    "16 MiB formatted, mounted, shut down by its ioctl; a write fails then",
-    "320 MiB formatted, mounted, shut down by its ioctl; a write fails then",
+    "a file system formatted, mounted, shut down by its ioctl and mounted again: what was synced is there, the rest is gone",
+    "the same",
 ];
 
 /// A refusal: why, and one line that helps.
@@ -72,8 +71,8 @@ pub fn all() -> Vec<Probe> {
     // What is mounted from here on is ours, and gone with us.
     let settled = mounts::tmpfs(Path::new("/tmp"), "1777");
     mounts::own_proc();
-    let mount = |name: &str| match &settled {
-        Ok(()) => shut_down(name),
+    let mount = |kind: Kind| match &settled {
+        Ok(()) => shut_down(kind),
         Err(why) => no(why, ROOT),
     };
     let tried: [Tried; 9] = [
@@ -84,8 +83,8 @@ pub fn all() -> Vec<Probe> {
         group("memory", Limit::Memory { bytes: 64 << 20 }),
         freezer(),
         unified(),
-        mount("ext4"),
-        mount("xfs"),
+        mount(Kind::Ext4),
+        mount(Kind::Xfs),
     ];
     let rows = NAMES.iter().zip(HOW).zip(tried);
     rows.map(|((name, how), tried)| row(name, how, tried)).collect()
@@ -230,58 +229,13 @@ fn unified() -> Tried {
     }
 }
 
-/// A file system in a file is formatted, mounted, and shut down as by a power cut.
-fn shut_down(kind: &str) -> Tried {
+/// A real disk is made, cut and mounted again, as a node's is.
+fn shut_down(kind: Kind) -> Tried {
     if !is_root() {
         return no("loop devices need root outside of user namespaces", ROOT);
     }
-    let (image, at) = (format!("/tmp/{kind}.image"), format!("/tmp/{kind}"));
-    // The least that each takes.
-    let mib: u64 = if kind == "xfs" { 320 } else { 16 };
-    let made = File::create(&image).and_then(|file| file.set_len(mib << 20)).and_then(|()| fs::create_dir(&at));
-    if let Err(why) = made {
-        return no(why, "free some memory: /tmp is held in it");
+    match try_real_disk(kind, Path::new("/tmp")) {
+        Ok(_) => Ok(()),
+        Err(lacks) => no(lacks.why, &lacks.next),
     }
-    let package = if kind == "xfs" { "xfsprogs" } else { "e2fsprogs" };
-    run(&format!("mkfs.{kind}"), &["-q", &image])
-        .or_else(|why| no(why, &format!("sudo apt-get install -y {package}")))?;
-    run("mount", &["-t", kind, "-o", "loop", &image, &at])
-        .or_else(|why| no(why, &format!("sudo modprobe loop {kind}; docker run --privileged ...")))?;
-    let tried = shut(Path::new(&at));
-    let unmounted = run("umount", &[&at]);
-    tried.or_else(|why| no(why, "run on a kernel with FS_IOC_SHUTDOWN: ext4 or xfs, 4.13 or later"))?;
-    unmounted.or_else(|why| no(why, "sudo losetup -D"))
-}
-
-fn run(program: &str, args: &[&str]) -> Result<(), String> {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("/usr/bin/env")
-        .arg(program)
-        .args(args)
-        .env("PATH", path)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|why| format!("{program}: {why}"))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
-    }
-}
-
-fn shut(at: &Path) -> io::Result<()> {
-    /// `_IOR('X', 125, __u32)`.
-    const FS_IOC_SHUTDOWN: libc::c_ulong = 0x8004_587d;
-    /// Without flushing the log: what a loss of power leaves.
-    const NO_LOG_FLUSH: u32 = 2;
-    let mut file = File::create(at.join("file"))?;
-    let folder = File::open(at)?;
-    // SAFETY: the ioctl reads one u32 at the address, which is valid.
-    let result = unsafe { libc::ioctl(folder.as_raw_fd(), FS_IOC_SHUTDOWN as _, &NO_LOG_FLUSH) };
-    sys::said("FS_IOC_SHUTDOWN", sys::check(result.into()))?;
-    let written = file.write_all(b"x").and_then(|()| file.sync_all());
-    if written.is_ok() {
-        return Err(io::Error::other("it takes writes after it was shut down"));
-    }
-    Ok(())
 }

@@ -14,6 +14,8 @@ use crate::sys;
 const BYTES: u64 = 16 << 30;
 /// What ext4 makes in each root, for a repair that nobody does here.
 const LOST_AND_FOUND: &str = "lost+found";
+/// What is said of a tool that was there.
+const FAILED: &str = "ends with";
 
 pub fn make(kind: Kind, folder: &Path, options: Options) -> Result<RealDisk, Error> {
     let refused = |why: io::Error| {
@@ -90,7 +92,7 @@ fn format(kind: Kind, device: &LoopDevice) -> io::Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(io::Error::other(format!(
-        "{tool} ends with {}: {words}",
+        "{tool} {FAILED} {}: {words}",
         output.status
     )))
 }
@@ -101,7 +103,7 @@ fn remedy(kind: Kind, why: &io::Error) -> String {
     let root = is_root();
     let missing = why.kind() == io::ErrorKind::NotFound;
     match () {
-        () if said.starts_with("mkfs") && missing => {
+        () if said.starts_with("mkfs") && !said.contains(FAILED) => {
             let package = match kind {
                 Kind::Ext4 => "e2fsprogs",
                 Kind::Xfs => "xfsprogs",
@@ -109,7 +111,10 @@ fn remedy(kind: Kind, why: &io::Error) -> String {
             format!("sudo apt-get install -y {package}")
         }
         () if !root => "sudo ackall run ...".into(),
-        () if said.contains("loop-control") && missing => "sudo modprobe loop".into(),
+        // Nothing is there, or something else of that name.
+        () if said.to_lowercase().contains("loop") && (missing || said.contains("(os error 25)")) => {
+            "sudo modprobe loop".into()
+        }
         () if said.contains("fsopen") && said.contains("(os error 19)") => {
             format!("sudo modprobe {}", kind.word())
         }
