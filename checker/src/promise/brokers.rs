@@ -118,8 +118,9 @@ impl Brokers {
         }
     }
 
-    /// A process started or ended; gives the unclean stop, if it is one that no fault has told of before.
-    pub fn process(&mut self, seen: &NodeProcess, at: u64) -> Option<UncleanStop> {
+    /// A process started or ended; gives the unclean stop, if it is one that no fault has told of before. Where it lost its
+    /// power, its disk lost what was taken.
+    pub fn process(&mut self, seen: &NodeProcess, at: u64, taken_by_power: Taken) -> Option<UncleanStop> {
         let broker = self.0.entry(seen.node).or_default();
         let start = broker.start(seen.start);
         let (what, taken) = match seen.event {
@@ -140,7 +141,7 @@ impl Brokers {
             NodeEvent::Killed { signal: Some(signal) } => {
                 (format!("death by signal {signal}"), Taken::Nothing)
             }
-            NodeEvent::Killed { signal: None } => ("loss of power".to_owned(), Taken::Untold),
+            NodeEvent::Killed { signal: None } => ("loss of power".to_owned(), taken_by_power),
         };
         Some(broker.stopped(
             seen.node,

@@ -112,7 +112,8 @@ impl<'a> Feed<'a> {
             Body::Config(change) => self.batch.configs.push(change),
             Body::Broker(state) => self.batch.brokers.push(state),
             Body::Node(seen) => {
-                let stop = self.brokers.process(seen, entry.time);
+                let taken = self.taken(seen.node, entry.time);
+                let stop = self.brokers.process(seen, entry.time, taken);
                 self.stopped(stop);
             }
             Body::Fault(fault) if entry.kind == Kind::Invoke && ends_processes(&fault.name) => {
@@ -154,6 +155,13 @@ impl<'a> Feed<'a> {
                 .fault(node, at, format!("{} of broker {node}", fault.name), taken);
             self.stopped(stop);
         }
+    }
+
+    /// What the last loss of power that was asked by then took from a node's disk.
+    fn taken(&self, node: i32, by: u64) -> Taken {
+        let of_it = |(loss, asked): &&Loss<'a>| loss.node == node && *asked <= by;
+        let last = self.losses.iter().filter(of_it).max_by_key(|(_, asked)| *asked);
+        last.map_or(Taken::Untold, |loss| Taken::told(*loss))
     }
 
     fn stopped(&mut self, stop: Option<UncleanStop>) {

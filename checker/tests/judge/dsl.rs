@@ -299,6 +299,17 @@ impl Run {
         self.disk(node, lost);
     }
 
+    /// A node is asked to stop, and loses its power before it has.
+    pub fn power_cut_stopping(&mut self, node: i32, lost: std::ops::Range<i64>) {
+        const NAME: &str = "power-cut-stopping";
+        self.fault += 1;
+        self.fault(Kind::Invoke, NAME, FaultAction::Inject, node);
+        self.stop_asked(node);
+        self.killed(node, None);
+        self.fault(Kind::Ok, NAME, FaultAction::Inject, node);
+        self.disk(node, lost);
+    }
+
     pub fn disk(&mut self, node: i32, lost: std::ops::Range<i64>) {
         let run = LostRecords {
             topic: TOPIC.into(),

@@ -93,6 +93,18 @@ fn two_lossy_before_either_was_noticed_spend_it() {
 }
 
 #[test]
+fn power_that_goes_by_a_fault_of_another_name_takes_what_the_disk_tells() {
+    let mut run = loaded(3, 2);
+    run.power_cut(0, 5..10);
+    run.power_cut_stopping(1, 6..10);
+    let spent_by = run.verdict().promise.spent_by.join("; ");
+    assert!(spent_by.contains("loss of power of broker 1"), "{spent_by}");
+    assert!(spent_by.contains("4 records of night-0"), "{spent_by}");
+    assert!(!spent_by.contains("unknown"), "{spent_by}");
+    assert!(!all_lost_is_inside(&mut run));
+}
+
+#[test]
 fn a_lossless_unclean_stop_spends_as_well() {
     let mut run = loaded(3, 2);
     run.partition(&[0, 1], &[], 0);
