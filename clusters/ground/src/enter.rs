@@ -1,15 +1,18 @@
 //! Entering a node: a command that runs in its namespaces, on the terminal of whoever asked.
 //!
 //! ```text
-//! C  the one who asked: enters the user namespace, and has its children born in the node's PID namespace; waits
-//! └ A  in all of the node's namespaces: waits for the command, and writes how it ended into a pipe
+//! C    the one who asked: enters the user namespace, and has its children born in the node's PID namespace; waits
+//! └ X  in all of the node's namespaces: starts A, and is gone
+//!
+//! init of the node
+//! └ A  waits for the command, and writes how it ended into a pipe; ends it when C is gone
 //!   └ B  the command
 //! ```
 //!
-//! A and B are processes of the node: they die with it, and its death waits for none of them. For that C ignores the
-//! deaths of its children: a PID namespace does not end while one of its dead is still to be reaped by somebody outside,
-//! who may have stopped (Ctrl-Z). So A is there to know how B ended. And C holds no mount and no network of the node's.
-//! The terminal is C's own, and B is in its session: job control is that of any child of a shell.
+//! A and B are processes of the node: they die with it, and its death waits for nobody outside. A PID namespace does not
+//! end while one of its dead is still to be reaped; so A is an orphan, which the node's init reaps, and C, which may
+//! have stopped (Ctrl-Z) or be gone, has no child but X, whose death it ignores. And C holds no mount and no network of
+//! the node's. The terminal is C's own, and B is in its session: job control is that of any child of a shell.
 
 use std::ffi::CString;
 use std::fs;
@@ -84,19 +87,19 @@ impl Entry {
         let (report, word) = sys::said("pipe", nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC))?;
         let entry = self.0.as_raw_fd();
         let (pid, group);
-        // SAFETY: plain calls. The child of the fork runs only `become_waiter`, on memory prepared above; this process
+        // SAFETY: plain calls. The child of the fork runs only `become_starter`, on memory prepared above; this process
         // has one thread.
         unsafe {
             let entered = libc::setns(entry, user | libc::CLONE_NEWPID);
             sys::said("entering the node (setns)", sys::check(entered.into()))?;
             group = libc::getpgrp();
-            // Auto-reaped: see above. Interrupts of the terminal are the command's.
+            // X is reaped at once: see above. Interrupts of the terminal are the command's.
             for signal in [libc::SIGCHLD, libc::SIGINT, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_IGN);
             }
             pid = libc::fork();
             if pid == 0 {
-                become_waiter(&image, entry, word.as_raw_fd());
+                become_starter(&image, entry, word.as_raw_fd());
             }
         }
         sys::said("fork in the node", sys::check(pid.into()))?;
@@ -174,24 +177,53 @@ impl Image {
     }
 }
 
-/// Turns the child of a fork into A, which starts B.
+/// Turns the child of a fork into X, which starts A and leaves it to the node's init.
 ///
 /// # Safety
 /// Only in a child that has just been forked, since it ends the process.
-unsafe fn become_waiter(image: &Image, entry: libc::c_int, word: libc::c_int) -> ! {
+unsafe fn become_starter(image: &Image, entry: libc::c_int, word: libc::c_int) -> ! {
     // SAFETY: raw calls on memory that `Image` holds and on descriptors that this process got with the fork.
     unsafe {
-        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::setns(entry, OF_A_NODE) < 0 {
             say(word, NOT_ENTERED, *libc::__errno_location());
         }
-        let pid = libc::fork();
-        if pid < 0 {
-            say(word, NOT_ENTERED, *libc::__errno_location());
+        match libc::fork() {
+            0 => become_waiter(image, word),
+            failed if failed < 0 => say(word, NOT_ENTERED, *libc::__errno_location()),
+            _ => libc::_exit(0),
         }
+    }
+}
+
+/// Turns the child of a fork into A, which starts B.
+///
+/// # Safety
+/// As [`become_starter`].
+unsafe fn become_waiter(image: &Image, word: libc::c_int) -> ! {
+    // SAFETY: as above.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let pid = libc::fork();
         if pid == 0 {
             become_command(image, word);
+        }
+        let end = libc::syscall(libc::SYS_pidfd_open, pid, 0u32) as libc::c_int;
+        if pid < 0 || end < 0 {
+            say(word, NOT_ENTERED, *libc::__errno_location());
+        }
+        let watched = |fd, events| libc::pollfd {
+            fd,
+            events,
+            revents: 0,
+        };
+        // The pipe has an error when its reader is gone: nobody is there for the command.
+        let mut both = [watched(end, libc::POLLIN), watched(word, 0)];
+        while both[0].revents == 0 {
+            if libc::poll(both.as_mut_ptr(), 2, -1) > 0 && both[1].revents != 0 {
+                // Not reaped, so the id is its own.
+                libc::kill(pid, libc::SIGKILL);
+                both[1].fd = -1;
+            }
         }
         let mut status = 0;
         while libc::waitpid(pid, &mut status, 0) < 0 && *libc::__errno_location() == libc::EINTR {}
@@ -205,7 +237,7 @@ unsafe fn become_waiter(image: &Image, entry: libc::c_int, word: libc::c_int) ->
 /// Turns the child of a fork into B, the command.
 ///
 /// # Safety
-/// As [`become_waiter`].
+/// As [`become_starter`].
 unsafe fn become_command(image: &Image, word: libc::c_int) -> ! {
     // SAFETY: as above.
     unsafe {
@@ -224,7 +256,7 @@ unsafe fn become_command(image: &Image, word: libc::c_int) -> ! {
 /// Writes a word into the pipe, and ends.
 ///
 /// # Safety
-/// Only in a child before exec, or A.
+/// Only in a child before exec, X or A.
 unsafe fn say(word: libc::c_int, kind: u8, value: i32) -> ! {
     // SAFETY: the buffer is on the stack and 5 bytes long.
     unsafe {

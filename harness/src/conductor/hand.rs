@@ -304,11 +304,13 @@ impl Table<'_> {
                 active: view.quorum.leader == node.id,
             }
         };
+        let mut nodes: Vec<NodeState> = self.booted.cluster.nodes().iter().map(node).collect();
+        nodes.sort_by_key(|node| node.node);
         State {
             name: self.hand.name.clone(),
             run: self.run_dir.to_path_buf(),
             front: self.hand.front,
-            nodes: self.booted.cluster.nodes().iter().map(node).collect(),
+            nodes,
             faults: self.booted.faults.len(),
         }
     }
@@ -524,6 +526,10 @@ async fn heal(booted: &mut Booted, which: Heal) -> Result<Vec<Hurt>, Error> {
         };
         one.measured = booted.heal_one(id).await?;
         healed.push(one);
+    }
+    if which == Heal::All {
+        // None is left, and no link keeps a rule.
+        booted.heal_all().await?;
     }
     Ok(healed)
 }

@@ -62,8 +62,10 @@ impl State {
             let inside = node.address.to_string();
             lines.push(row(&node.node.to_string(), &node.role, &host, &inside, &state));
         }
-        if self.faults > 0 {
-            lines.push(format!("{} faults are in: ackall fault list", self.faults));
+        match self.faults {
+            0 => {}
+            1 => lines.push("1 fault is in".into()),
+            several => lines.push(format!("{several} faults are in")),
         }
         lines
     }
