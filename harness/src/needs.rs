@@ -28,7 +28,8 @@ pub fn mechanisms(needs: Capability) -> &'static [&'static str] {
 pub fn check(plan: &Plan) -> Result<(), Error> {
     let acts = plan.steps.iter().flat_map(|step| &step.act);
     let names: BTreeSet<&str> = acts.filter_map(|act| act.fault.as_deref()).collect();
-    let needed = |name: &&str| nemesis::find(name).is_some_and(|fault| !mechanisms(fault.about().needs).is_empty());
+    let needed =
+        |name: &&str| nemesis::find(name).is_some_and(|fault| !mechanisms(fault.about().needs).is_empty());
     if !names.iter().any(needed) {
         return Ok(());
     }
@@ -51,7 +52,10 @@ pub fn check_fault(name: &str) -> Result<(), Error> {
 /// The mechanism that a fault lacks among those that were tried.
 fn lacking(name: &str, probes: &[Probe]) -> Result<(), Error> {
     let needs = nemesis::find(name).map_or(&[][..], |fault| mechanisms(fault.about().needs));
-    let tried: Vec<&Probe> = probes.iter().filter(|probe| needs.contains(&probe.name.as_str())).collect();
+    let tried: Vec<&Probe> = probes
+        .iter()
+        .filter(|probe| needs.contains(&probe.name.as_str()))
+        .collect();
     match tried.first() {
         Some(first) if tried.iter().all(|probe| !probe.available) => Err(Error::new(
             Status::Unavailable,
@@ -72,17 +76,32 @@ mod tests {
             name: name.into(),
             available,
             how: "tried".into(),
-            why_not: if available { String::new() } else { "it is closed".into() },
-            remedy: if available { String::new() } else { "sudo open it".into() },
+            why_not: if available {
+                String::new()
+            } else {
+                "it is closed".into()
+            },
+            remedy: if available {
+                String::new()
+            } else {
+                "sudo open it".into()
+            },
         }
     }
 
     #[test]
     fn a_fault_without_its_mechanism_is_69_with_doctor_s_words() {
-        let probes = [probe("cgroup cpu", false), probe("cgroup memory", true), probe("signals", true)];
+        let probes = [
+            probe("cgroup cpu", false),
+            probe("cgroup memory", true),
+            probe("signals", true),
+        ];
         let error = lacking("cpu-limit", &probes).unwrap_err();
         assert_eq!(error.status, Status::Unavailable);
-        assert!(error.why.contains("it is closed") && error.next == "sudo open it", "{error}");
+        assert!(
+            error.why.contains("it is closed") && error.next == "sudo open it",
+            "{error}"
+        );
         for name in ["memory-limit", "crash", "cut-network", "power-cut"] {
             assert_eq!(lacking(name, &probes), Ok(()), "{name}");
         }

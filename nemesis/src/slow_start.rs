@@ -42,7 +42,10 @@ const ABOUT: About = About {
             "delay_ms",
             "from the end of the old process to the start of the new one; no connection was accepted in between",
         ),
-        ("accepts_ms", "from the start until the new process accepts a connection"),
+        (
+            "accepts_ms",
+            "from the start until the new process accepts a connection",
+        ),
     ],
     program: Program::Restarts,
 };

@@ -60,7 +60,11 @@ fn told(name: &str, how: &str, why_not: Option<String>, remedy: &str) -> Probe {
         name: name.into(),
         available: why_not.is_none(),
         how: how.into(),
-        remedy: if why_not.is_none() { String::new() } else { remedy.into() },
+        remedy: if why_not.is_none() {
+            String::new()
+        } else {
+            remedy.into()
+        },
         why_not: why_not.unwrap_or_default(),
     }
 }
@@ -73,7 +77,12 @@ fn java() -> Probe {
         Ok(output) => Some(format!("java -version ended with {}", output.status)),
         Err(why) => Some(format!("java -version: {why}")),
     };
-    told("Java", "java -version", why_not, "sudo apt-get install -y openjdk-17-jre-headless")
+    told(
+        "Java",
+        "java -version",
+        why_not,
+        "sudo apt-get install -y openjdk-17-jre-headless",
+    )
 }
 
 /// Kafka's jars where they are at hand; nothing is fetched for it.
@@ -83,17 +92,28 @@ fn kafka_jars() -> Probe {
     let why_not = match std::env::var_os(home) {
         None => Some(format!("{home} is not set")),
         Some(folder) if has_jars(&Path::new(&folder).join("libs")) => None,
-        Some(folder) => Some(format!("{} has no jars", Path::new(&folder).join("libs").display())),
+        Some(folder) => Some(format!(
+            "{} has no jars",
+            Path::new(&folder).join("libs").display()
+        )),
     };
     told(
         "Kafka jars",
         &how,
         why_not,
-        &format!("export {home}=FOLDER_OF_KAFKA_{}, or have mvn at hand: they are fetched when asked for", clusters::kafka_jars::VERSION),
+        &format!(
+            "export {home}=FOLDER_OF_KAFKA_{}, or have mvn at hand: they are fetched when asked for",
+            clusters::kafka_jars::VERSION
+        ),
     )
 }
 
 fn has_jars(folder: &Path) -> bool {
-    let is_jar = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|extension| extension == "jar");
+    let is_jar = |entry: std::fs::DirEntry| {
+        entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "jar")
+    };
     std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(is_jar))
 }

@@ -34,11 +34,21 @@ fn names() -> String {
     }
     text.push_str("\nscenarios\n");
     for (name, _) in BUILT_IN {
-        let summary = Scenario::find(name).map(|scenario| scenario.summary).unwrap_or_default();
+        let summary = Scenario::find(name)
+            .map(|scenario| scenario.summary)
+            .unwrap_or_default();
         let _ = writeln!(text, "  {name:<22}{summary}");
     }
-    let _ = writeln!(text, "\nanomalies\n  {}", anomalies().map(|(name, _)| name).collect::<Vec<_>>().join(", "));
-    let _ = writeln!(text, "\nreason codes\n  {}", codes().map(|(code, _)| code).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(
+        text,
+        "\nanomalies\n  {}",
+        anomalies().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+    );
+    let _ = writeln!(
+        text,
+        "\nreason codes\n  {}",
+        codes().map(|(code, _)| code).collect::<Vec<_>>().join(", ")
+    );
     let _ = writeln!(text, "\nhow a scenario names nodes\n  {TARGETS}");
     text
 }
@@ -66,7 +76,9 @@ fn page(name: &str) -> Result<String, Error> {
     }
     let known = abouts().map(|about| about.name);
     let known = known.chain(BUILT_IN.iter().map(|(name, _)| *name));
-    let known = known.chain(anomalies().map(|(name, _)| name)).chain(codes().map(|(code, _)| code));
+    let known = known
+        .chain(anomalies().map(|(name, _)| name))
+        .chain(codes().map(|(code, _)| code));
     let near = nearest(name, known.chain([TARGETS])).join(", ");
     Err(Error::usage(
         format!("explaining {name:?}"),
@@ -87,14 +99,20 @@ fn scenario(name: &str) -> Result<String, Error> {
 
 /// The sections of the page on anomalies.
 fn anomalies() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let end = ANOMALIES.find("\n# When nothing can be said").unwrap_or(ANOMALIES.len());
+    let end = ANOMALIES
+        .find("\n# When nothing can be said")
+        .unwrap_or(ANOMALIES.len());
     let sections = ANOMALIES[..end].split("\n## ").skip(1);
-    sections.filter_map(|section| section.split_once('\n')).map(|(name, text)| (name.trim(), text.trim()))
+    sections
+        .filter_map(|section| section.split_once('\n'))
+        .map(|(name, text)| (name.trim(), text.trim()))
 }
 
 /// The reason codes, with what is missing.
 fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = ANOMALIES.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let rows = ANOMALIES
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
     rows.filter_map(|row| row.split_once("` | "))
 }
 
@@ -102,7 +120,11 @@ fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
 #[cfg(test)]
 fn document() -> String {
     let mut text = String::from(INTRODUCTION);
-    let _ = writeln!(text, "\n## Targets\n\nA target is {}.\n", GRAMMAR.replace('\n', " "));
+    let _ = writeln!(
+        text,
+        "\n## Targets\n\nA target is {}.\n",
+        GRAMMAR.replace('\n', " ")
+    );
     text.push_str(COMPOSITION);
     text.push_str("\n## All of them\n\n| fault | what it does |\n| --- | --- |\n");
     for about in abouts() {
@@ -151,17 +173,30 @@ fn section(about: &About) -> String {
     if about.params.is_empty() {
         text.push_str("It has no parameters.\n");
     } else {
-        text.push_str("| parameter | unit | bounds | default | what it does |\n| --- | --- | --- | --- | --- |\n");
+        text.push_str(
+            "| parameter | unit | bounds | default | what it does |\n| --- | --- | --- | --- | --- |\n",
+        );
     }
     for param in about.params {
         let (bounds, default) = bounds(&param.kind);
-        let _ = writeln!(text, "| `{}` | {} | {bounds} | {default} | {} |", param.name, unit(param), param.text);
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {bounds} | {default} | {} |",
+            param.name,
+            unit(param),
+            param.text
+        );
     }
     let needs = match mechanisms(about.needs) {
         [] => "what every run needs".to_string(),
         some => format!("what every run needs, and {}", some.join(" or ")),
     };
-    let _ = writeln!(text, "\n**Needs** {needs}. **Its program** {}. **Heals:** {}.", program(about.program), about.heals);
+    let _ = writeln!(
+        text,
+        "\n**Needs** {needs}. **Its program** {}. **Heals:** {}.",
+        program(about.program),
+        about.heals
+    );
     text.push_str("\nMeasured:\n\n");
     for (quantity, what) in about.measures {
         let _ = writeln!(text, "- `{quantity}`: {what}");
@@ -171,7 +206,9 @@ fn section(about: &About) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 fn program(program: Program) -> &'static str {
@@ -193,7 +230,10 @@ fn bounds(kind: &Kind) -> (String, String) {
             };
             (format!("{least} to {most}"), default)
         }
-        Kind::Word(words) => (words.join(", "), words.first().copied().unwrap_or_default().into()),
+        Kind::Word(words) => (
+            words.join(", "),
+            words.first().copied().unwrap_or_default().into(),
+        ),
         Kind::Text(default) if default.is_empty() => ("any text".into(), "none".into()),
         Kind::Text(default) => ("any text".into(), (*default).into()),
     }
@@ -245,12 +285,19 @@ mod tests {
         for about in abouts() {
             assert!(listed.contains(about.name));
             assert!(page(about.name).unwrap().contains("Heals"));
-            assert!(!about.measures.is_empty() && !about.heals.is_empty(), "{}", about.name);
+            assert!(
+                !about.measures.is_empty() && !about.heals.is_empty(),
+                "{}",
+                about.name
+            );
         }
         for name in ["calm", "acked-then-lost", "too-few-acks", "targets"] {
             assert!(page(name).unwrap().len() > 40, "{name}");
         }
-        assert_eq!(page("committed-metadata-lost").unwrap().lines().next(), Some("the anomaly committed-metadata-lost"));
+        assert_eq!(
+            page("committed-metadata-lost").unwrap().lines().next(),
+            Some("the anomaly committed-metadata-lost")
+        );
         let error = page("powercut").unwrap_err();
         assert!(error.why.contains("power-cut"), "{error}");
     }
@@ -258,7 +305,10 @@ mod tests {
     #[test]
     fn a_word_that_is_a_fault_and_an_anomaly_gets_both_pages() {
         let both = page("corrupt").unwrap();
-        assert!(both.contains("Heals") && both.contains("the anomaly corrupt"), "{both}");
+        assert!(
+            both.contains("Heals") && both.contains("the anomaly corrupt"),
+            "{both}"
+        );
         assert!(!page("calm").unwrap().contains("the anomaly"));
     }
 }

@@ -99,7 +99,9 @@ impl Night {
 
     async fn every_fault_takes_and_heals(&self) {
         let both = Some("wall-and-monotonic");
-        let cases: &[(&str, Said<'_>, Option<&str>, (&str, f64, f64))] = &[
+        /// The fault, its parameters, its clocks; and the quantity that tells, what it is to be, and the bound.
+        type Case<'a> = (&'a str, Said<'a>, Option<&'a str>, (&'a str, f64, f64));
+        let cases: &[Case<'_>] = &[
             (
                 "clock-step",
                 &[("step_ms", 300_000.0)],

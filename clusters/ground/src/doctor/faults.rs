@@ -63,7 +63,11 @@ const V1: &str = "sudo mkdir -p /sys/fs/cgroup/cpu /sys/fs/cgroup/memory && sudo
 
 /// All of them, none tried.
 pub fn untried(why: &str, remedy: &str) -> Vec<Probe> {
-    NAMES.iter().zip(HOW).map(|(name, how)| row(name, how, no(why, remedy))).collect()
+    NAMES
+        .iter()
+        .zip(HOW)
+        .map(|(name, how)| row(name, how, no(why, remedy)))
+        .collect()
 }
 
 /// All of them, tried in this process, which has namespaces of its own.
@@ -135,8 +139,17 @@ fn signals() -> Tried {
         Ok(seen)
     });
     match seen.as_deref() {
-        Ok([WaitStatus::Stopped(..), WaitStatus::Continued(_), WaitStatus::Signaled(..)]) => Ok(()),
-        Ok(other) => no(format!("a child showed {other:?}"), "see what traces or filters signals here"),
+        Ok(
+            [
+                WaitStatus::Stopped(..),
+                WaitStatus::Continued(_),
+                WaitStatus::Signaled(..),
+            ],
+        ) => Ok(()),
+        Ok(other) => no(
+            format!("a child showed {other:?}"),
+            "see what traces or filters signals here",
+        ),
         Err(why) => no(why, "see what traces or filters signals here"),
     }
 }
@@ -160,13 +173,17 @@ fn descriptors() -> Tried {
     };
     match tried() {
         Ok(true) => Ok(()),
-        Ok(false) => no("a limit was set and not met", "this kernel does not hold RLIMIT_NOFILE: run elsewhere"),
+        Ok(false) => no(
+            "a limit was set and not met",
+            "this kernel does not hold RLIMIT_NOFILE: run elsewhere",
+        ),
         Err(why) => no(why, "docker run --security-opt seccomp=unconfined ..."),
     }
 }
 
 fn is_root() -> bool {
-    nix::unistd::geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"))
+    nix::unistd::geteuid().is_root()
+        && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"))
 }
 
 fn remedy_of_cgroups(why: &io::Error) -> &'static str {
@@ -183,7 +200,10 @@ fn group(controller: &str, limit: Limit) -> Tried {
     let tag = u64::from(std::process::id()) | (sys::monotonic_ns() << 20);
     let tried = with_child(|pid| {
         let group = Group::make(tag, &format!("probe-{controller}"), &limit)?;
-        let processes = group.take_in(pid.as_raw()).and_then(|()| group.seen()).map(|seen| seen.processes);
+        let processes = group
+            .take_in(pid.as_raw())
+            .and_then(|()| group.seen())
+            .map(|seen| seen.processes);
         group.remove()?;
         processes
     });
@@ -223,9 +243,15 @@ fn freezer() -> Tried {
 
 fn unified() -> Tried {
     let roots = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
-    match roots.into_iter().find(|root| Path::new(root).join("cgroup.controllers").exists()) {
+    match roots
+        .into_iter()
+        .find(|root| Path::new(root).join("cgroup.controllers").exists())
+    {
         Some(root) => folder_in(root, |folder| fs::metadata(folder.join("cgroup.procs")).map(drop)),
-        None => no("no tree of version 2 is mounted", "sudo mount -t cgroup2 none /sys/fs/cgroup/unified"),
+        None => no(
+            "no tree of version 2 is mounted",
+            "sudo mount -t cgroup2 none /sys/fs/cgroup/unified",
+        ),
     }
 }
 
