@@ -3,7 +3,7 @@
 use crate::disks::{self, ACCEPTS};
 use crate::links::{number, ppm, share};
 use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program};
-use clusters::{Capability, DiskEffect, DiskRule, Stripe};
+use clusters::{Capability, DiskEffect, DiskRule, DiskRuleCounts, Stripe};
 
 /// The fault.
 pub struct DiskCorrupt;
@@ -75,12 +75,34 @@ pub(crate) fn stripe(order: &Order, index: u32) -> Stripe {
     }
 }
 
-/// What was damaged, on all nodes together; an error where one node's disk has nothing that could be.
-pub(crate) fn damaged(field: Field<'_>, order: &Order, chunks: Option<&str>) -> Result<Measured, NotTaken> {
+/// What was damaged, on all nodes together, and taken out again where one node's disk (or, where `any` will do, each)
+/// has nothing that could be.
+pub(crate) fn damaged(
+    field: Field<'_>,
+    order: &Order,
+    chunks: Option<&str>,
+    any: bool,
+) -> Result<Measured, NotTaken> {
+    let done = sum(field, order, chunks, any);
+    if done.is_err() {
+        for node in &order.nodes {
+            // The first error says more.
+            let _ = field.cluster.clear_disk_rule(*node, order.id);
+        }
+    }
+    done
+}
+
+fn sum(field: Field<'_>, order: &Order, chunks: Option<&str>, any: bool) -> Result<Measured, NotTaken> {
     let mut sum = Measured::new();
-    for node in &order.nodes {
-        let counts = field.cluster.disk_rule_counts(*node, order.id)?;
-        if counts.bytes == 0 {
+    let counts = order
+        .nodes
+        .iter()
+        .map(|node| field.cluster.disk_rule_counts(*node, order.id));
+    let counts: Vec<DiskRuleCounts> = counts.collect::<Result<_, _>>()?;
+    let some = any && counts.iter().any(|counts| counts.bytes > 0);
+    for (node, counts) in order.nodes.iter().zip(counts) {
+        if counts.bytes == 0 && !some {
             return Err(NotTaken::NotSeen(format!(
                 "the disk of node {node} has nothing that could be damaged in its share of {:?}: name another path, \
                  smaller chunks, or stripes \"any\"",
@@ -123,13 +145,7 @@ impl Fault for DiskCorrupt {
         };
         Box::pin(async move {
             disks::put_in(field, order, rule, |_| true).await?;
-            let done = damaged(field, order, Some("struck_chunks"));
-            if done.is_err() {
-                for node in &order.nodes {
-                    field.cluster.clear_disk_rule(*node, order.id)?;
-                }
-            }
-            done
+            damaged(field, order, Some("struck_chunks"), false)
         })
     }
 

@@ -30,7 +30,8 @@ const FILES: Param = number("files", "of how many files, at most", (1.0, 64.0), 
 const ABOUT: About = About {
     name: "disk-truncate",
     text: "the node is turned off, all that it wrote is kept but the ends of some files, and it is turned on and started; \
-           where files are shared out, it is by their paths, so that none is cut on two targets",
+           where files are shared out, it is by their paths, so that none is cut on two targets, and a target \
+           without one in its share is only started again",
     needs: Capability::Disk,
     params: &[PATH, DROPPED, FILES, STRIPES],
     heals: "the node is turned off, files whose end is still where it was cut get it back, and it is turned on and started",
@@ -69,7 +70,7 @@ impl Fault for DiskTruncate {
                 index += 1;
                 cluster.set_disk_rule(node, order.id, rule)
             })?;
-            let mut done = damaged(field, order, None)?;
+            let mut done = damaged(field, order, None, true)?;
             done.extend(ready::started(cluster, &order.nodes).await?);
             Ok(done)
         })

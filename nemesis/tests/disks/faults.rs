@@ -338,6 +338,15 @@ impl Night {
             (0.0, 2.0 * PAGE as f64)
         );
         self.well(ONE);
+        // One file of one name, shared out by it: one of two nodes misses its end.
+        let said = [("path", t("formatted")), ("dropped_bytes", n(1.0))];
+        let order = self.order("disk-truncate", &[ONE, TWO], &said);
+        let measured = self.inject("disk-truncate", &order).await.unwrap();
+        assert_eq!((measured["damaged_bytes"], measured["damaged_files"]), (1.0, 1.0));
+        self.heal("disk-truncate", &order).await.unwrap();
+        for node in [ONE, TWO] {
+            self.well(node);
+        }
     }
 
     async fn a_disk_is_replaced(&mut self) {
