@@ -32,6 +32,10 @@ const DEVICES_FROM: i32 = 900;
 const WAKE: Signal = Signal::SIGUSR1;
 /// Sets the seeds of nodes apart: odd and large, so that no two nodes and neighbouring seeds meet.
 const APART: u64 = 0x9E37_79B9_7F4A_7C15;
+/// How much room the host of a real disk's image must have, and how often it is looked for: more than a node writes
+/// in between.
+const LEAST_ROOM: u64 = 256 << 20;
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// What the FUSE library calls its thread.
 const SERVER_THREAD: &str = "fuser-0";
 
@@ -104,7 +108,10 @@ impl DiskProcess {
                 };
                 match kind.map(|kind| RealDisk::open(kind, home.clone())) {
                     None => self.open(node, DiskPaths::in_home(home), disk.mode().unwrap_or_default())?,
-                    Some(Ok(real)) => self.real = Some(real),
+                    Some(Ok(real)) => {
+                        self.real = Some(real);
+                        self.watch_room(home);
+                    }
                     Some(Err(error)) => return Ok(FromDisk::Lacks(error)),
                 }
             }
@@ -120,6 +127,22 @@ impl DiskProcess {
         Ok(FromDisk::Done {
             at_ns: sys::monotonic_ns(),
         })
+    }
+
+    /// A real disk's image has holes, and its host none that says so: when room runs short there the run is told, once,
+    /// before the node's writes fail through no fault of its own.
+    fn watch_room(&self, home: std::path::PathBuf) {
+        let keeper = self.keeper.clone();
+        std::thread::spawn(move || {
+            loop {
+                if let Some(why) = short_of_room(&home, LEAST_ROOM) {
+                    // A keeper that is gone ends us as well.
+                    let _ = keeper.send(&FromDisk::Full { why });
+                    return;
+                }
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        });
     }
 
     fn disk(&self) -> Result<&Arc<Disk>, String> {
@@ -266,6 +289,19 @@ impl DiskProcess {
     }
 }
 
+/// Why a folder has too little room, if so. One that cannot be asked has enough.
+fn short_of_room(folder: &std::path::Path, least: u64) -> Option<String> {
+    let free = crate::host::free_bytes(folder).ok()?;
+    (free < least).then(|| {
+        let folder = folder.display();
+        format!(
+            "{} MiB are free in {folder}, below {} MiB",
+            free >> 20,
+            least >> 20
+        )
+    })
+}
+
 extern "C" fn awake(_: libc::c_int) {}
 
 fn out_of_the_way(device: OwnedFd) -> nix::Result<OwnedFd> {
@@ -407,6 +443,14 @@ mod tests {
     fn settle(fault: u64) -> ToDisk {
         let policy = Policy::default();
         ToDisk::Settle { fault, policy }
+    }
+
+    #[test]
+    fn too_little_room_is_told_and_enough_is_not() {
+        let folder = std::env::temp_dir();
+        assert_eq!(short_of_room(&folder, 0), None);
+        assert!(short_of_room(&folder, u64::MAX).unwrap().contains("are free in"));
+        assert_eq!(short_of_room(&folder.join("not-there"), u64::MAX), None);
     }
 
     #[test]

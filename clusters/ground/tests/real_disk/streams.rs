@@ -39,7 +39,7 @@ struct Stream {
     /// What was in each file in all lives, by inode.
     history: HashMap<u64, Vec<Vec<u8>>>,
     /// Bytes that a write with O_DSYNC made durable: of its own and no others is that promised.
-    owed: Vec<(Id, usize, Vec<u8>)>,
+    owed: Vec<(u64, Id, usize, Vec<u8>)>,
     /// What was there when the life began.
     base: Tree,
     log: Vec<String>,
@@ -169,20 +169,20 @@ impl Stream {
         let file = File::options()
             .write(true)
             .custom_flags(flags)
-            .open(path)
+            .open(&path)
             .unwrap();
         file.write_all_at(&bytes, at as u64).unwrap();
         self.past.write(NOW, id, at, &bytes);
         self.forget(id);
         if synced {
             // No names come with it: where neither blocks nor the length are new, the journal is left alone.
-            self.owed.push((id, at, bytes));
+            self.owed.push((ino(&path), id, at, bytes));
         }
     }
 
     /// What is owed of a file is not looked for once it was changed again.
     fn forget(&mut self, id: Id) {
-        self.owed.retain(|(other, _, _)| *other != id);
+        self.owed.retain(|(_, other, _, _)| *other != id);
     }
 
     fn note_sync(&mut self) {
@@ -309,11 +309,17 @@ impl Stream {
                 differences(&self.base, &before, &left)
             ));
         }
-        for (id, at, bytes) in &self.owed {
-            let mut paths = self.past.paths().into_iter().filter(|(_, other)| other == id);
-            // Its name is another matter.
-            let is = paths.find_map(|(path, _)| left.get(&path).cloned().flatten());
-            let Some(is) = is else { continue };
+        // By inode: at its name now another file may be.
+        let inodes: HashMap<u64, &Vec<u8>> = left
+            .iter()
+            .filter_map(|(path, is)| Some((ino(&self.top().join(path)), is.as_ref()?)))
+            .collect();
+        for (inode, id, at, bytes) in &self.owed {
+            // The inode of a removed one is given out again.
+            let has_name = self.past.now.values().any(|other| other == id);
+            let Some(is) = inodes.get(inode).filter(|_| has_name) else {
+                continue;
+            };
             if is.get(*at..at + bytes.len()) != Some(bytes) {
                 return Err(format!(
                     "seed {seed}, life {life}: {id} lost bytes of O_DSYNC: {:#?}",
