@@ -20,7 +20,9 @@ const FASTER: [(&str, &[(&str, f64)]); 2] = [
 ];
 
 /// Those that nodes which only talk cannot show.
-const OF_A_CLUSTER: [&str; 5] = [
+const OF_A_CLUSTER: [&str; 6] = [
+    // They have nothing to put in order, and are gone before their power could.
+    "power-cut-stopping",
     "remove-broker",
     "resign-controller",
     "rolling-restart",
