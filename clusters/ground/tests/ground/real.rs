@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ground::{DiskKind, Ground, Policy, PowerCut, Profile, Remainder};
+use ground::{DiskEffect, DiskKind, DiskRule, DiskSwap, Ground, Policy, PowerCut, Profile, Remainder};
 
 use crate::client::{Client, await_answer};
 use crate::scenarios::Bench;
@@ -29,6 +29,7 @@ impl Pair<'_> {
         self.both_at_once_under_load();
         self.a_cut_before_anything_runs();
         self.what_a_real_disk_cannot_leave_is_refused();
+        self.faults_of_its_calls_are_refused();
         self.the_cost();
     }
 
@@ -125,6 +126,20 @@ impl Pair<'_> {
         self.cut(&[1], 122);
         self.back(1);
         assert_eq!(self.client(1).ask("read safe").unwrap(), "text");
+    }
+
+    fn faults_of_its_calls_are_refused(&self) {
+        let hang = DiskRule::of(DiskEffect::Hang);
+        let refused = [
+            self.ground().set_disk_rule(1, 80, hang).map(drop),
+            self.ground().disk_rule_counts(1, 80).map(drop),
+            self.ground().swap_disk(1, 80, DiskSwap::ToEmpty).map(drop),
+        ];
+        for refused in refused {
+            let error = refused.unwrap_err();
+            assert!(error.why.contains(self.kind.word()), "{error}");
+            assert!(error.next.contains("--disk fuse"), "{error}");
+        }
     }
 
     fn what_a_real_disk_cannot_leave_is_refused(&self) {
