@@ -18,13 +18,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::machine::{Machine, Trace, processes, signal};
+use support::private::{NOBODY, Private, devices};
 use support::{Folder, Started, clean, executable, ground, is_root, skipped, spawn, spawn_on, until};
 
 const TOPIC: &str = "by-hand";
 /// How long a state may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A user as ordinary as any.
-const NOBODY: &str = "65534";
 
 /// Where somebody works by hand: a folder, a folder for sockets, and who it is.
 struct Desk {
@@ -130,6 +129,12 @@ impl Drop for Desk {
             let _ = self.ackall(&["down", "--name", name]).output();
         }
     }
+}
+
+/// What of ours is on the machine that was not: others may test there at the same time.
+fn left(before: &Machine, desk: &Desk) -> Vec<String> {
+    let left = before.left(&desk.folder.0).into_iter();
+    left.filter(|what| what.contains("ackall")).collect()
 }
 
 /// As root, and as a user where that can be; as whoever we are, else.
@@ -329,7 +334,7 @@ fn a_cluster_serves_the_host_is_broken_and_healed_and_leaves_nothing() {
         assert_eq!(leads(&desk.json(&["ps", "--json"])), 1);
 
         desk.down("default", &trace);
-        assert_eq!(before.left(&desk.folder.0), [""; 0]);
+        assert_eq!(left(&before, desk), [""; 0]);
         assert!(hosts.values().all(|at| TcpStream::connect(at).is_err()));
         // What happened is in the run's folder.
         let run = Path::new(state["run"].as_str().unwrap());
@@ -433,6 +438,8 @@ fn a_shell_in_a_node_has_the_terminal_and_its_jobs() {
             .arg("--wait")
             .arg(enter.get_program())
             .args(enter.get_args());
+        let own = format!("{mark}-shell");
+        command.env(support::MARK, &own);
         for (name, value) in enter.get_envs() {
             value.map(|value| command.env(name, value));
         }
@@ -457,14 +464,25 @@ fn a_shell_in_a_node_has_the_terminal_and_its_jobs() {
                 said.contains(wanted).then(|| said.clear())
             });
         };
+        // The command is there when it has been executed, and the terminal is its own then.
+        let sleeps = |wanted: bool| {
+            until("the command's turn", PATIENCE, || {
+                let is = processes(&own)
+                    .iter()
+                    .any(|process| process.args.first().is_some_and(|arg| arg == "sleep"));
+                (is == wanted).then_some(())
+            });
+        };
         // What is typed is echoed, so the answers differ from it.
         type_and_see("echo on $(hostname)\n", "on node-1");
         type_and_see("sleep 1000\n", "sleep 1000");
+        sleeps(true);
         type_and_see("\x03", "^C");
+        sleeps(false);
         type_and_see("echo st=$?\n", "st=130");
         type_and_see("sleep 1000\n", "sleep 1000");
-        type_and_see("\x1a", "^Z");
-        type_and_see("jobs\n", "Stopped");
+        sleeps(true);
+        type_and_see("\x1a", "Stopped");
         // A shell that had a job stopped may want to be told twice.
         nix::unistd::write(&pty.master, b"kill -9 %1\nexit 5\nexit 5\n").unwrap();
         let ended = until("the shell's end", PATIENCE, || shell.try_wait().unwrap());
@@ -567,7 +585,7 @@ fn whichever_part_is_killed_nothing_is_left_and_the_name_is_free() {
                 "{}",
                 run.said()
             );
-            assert_eq!(before.left(&desk.folder.0), [""; 0]);
+            assert_eq!(left(&before, desk), [""; 0]);
             desk.refused(&["ps"], 64, "no cluster is up");
         }
         // The killed front's socket stands there, and is taken over.
@@ -602,4 +620,27 @@ fn ctrl_c_ends_a_cluster_with_what_is_in_and_down_ends_one_in_the_foreground() {
         let run = run.wait();
         assert_eq!(run.code(), 0, "{}", run.said());
     });
+}
+
+#[test]
+fn what_a_machine_lacks_is_told_to_whoever_detached() {
+    let _ground = ground();
+    let Some(private) = Private::of_root("by-hand-lacks") else {
+        return;
+    };
+    let script = devices("666", "600")
+        + "mkdir -p \"$HERE/sockets\"
+           chown 65534:65534 \"$HERE\" \"$HERE/sockets\"
+           cd \"$HERE\"
+           export XDG_RUNTIME_DIR=\"$HERE/sockets\"
+           as_nobody \"$ACKALL\" up --detach";
+    let run = private.run(&script);
+    assert_eq!(run.code(), 69, "{}", run.said());
+    assert_eq!(run.err.lines().count(), 3, "{}", run.said());
+    assert!(run.err.contains("/dev/net/tun"), "{}", run.said());
+    let here = private.folder.0.join("here");
+    assert!(
+        fs::read_dir(here.join("runs")).map_or(0, Iterator::count) == 0,
+        "a run's folder is left"
+    );
 }

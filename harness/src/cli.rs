@@ -160,6 +160,9 @@ pub struct UpArgs {
     /// A bug to switch on in every node (reference cluster only)
     #[arg(long, value_name = "NAME")]
     pub bug: Option<String>,
+    /// The nodes' disks: ackall's own, or a real ext4 or xfs on a loop device (root only)
+    #[arg(long, default_value = "fuse", value_parser = disks())]
+    pub disk: DiskKind,
     /// The folder for runs
     #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
     pub out: PathBuf,

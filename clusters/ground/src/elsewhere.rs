@@ -140,7 +140,7 @@ impl Entry {
     }
 
     /// Never called.
-    pub fn run(&self, _: &[String], _: &std::path::Path) -> std::io::Result<Left> {
+    pub fn run(&self, _: &[String], _: &std::path::Path, _: bool) -> std::io::Result<Left> {
         match self.0 {}
     }
 }

@@ -74,13 +74,15 @@ impl Entry {
             .ok_or_else(|| io::Error::other("the node has no power any more"))
     }
 
-    /// Runs a command in the node, in this folder, with our environment and terminal, and waits for its end. Call it in
+    /// Runs a command in the node, in this folder, with our environment and terminal, and waits for its end. A shell has a
+    /// process group of its own, since it gives the terminal back to the one that it found, and ours is none of the
+    /// node's numbers. Another command is in our group: what the terminal says is said to both. Call it in
     /// a process of one thread, which does nothing else after it: it is left in the node's user namespace.
     ///
     /// # Errors
     /// Where the node cannot be entered.
-    pub fn run(&self, argv: &[String], folder: &Path) -> io::Result<Left> {
-        let image = Image::new(argv, folder)?;
+    pub fn run(&self, argv: &[String], folder: &Path, is_shell: bool) -> io::Result<Left> {
+        let mut image = Image::new(argv, folder)?;
         let own = |pid: &str| fs::metadata(format!("/proc/{pid}/ns/user")).map(|user| user.ino());
         let other_user = sys::said("its user namespace", own(&self.pid()?.to_string()))? != own("self")?;
         let user = if other_user { libc::CLONE_NEWUSER } else { 0 };
@@ -93,6 +95,7 @@ impl Entry {
             let entered = libc::setns(entry, user | libc::CLONE_NEWPID);
             sys::said("entering the node (setns)", sys::check(entered.into()))?;
             group = libc::getpgrp();
+            image.leads = is_shell && libc::isatty(0) == 1 && libc::tcgetpgrp(0) == group;
             // X is reaped at once: see above. Interrupts of the terminal are the command's.
             for signal in [libc::SIGCHLD, libc::SIGINT, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_IGN);
@@ -154,6 +157,8 @@ struct Image {
     argv: Pointers,
     envp: Pointers,
     folder: CString,
+    /// Whether the command leads the terminal's foreground group.
+    leads: bool,
 }
 
 impl Image {
@@ -173,6 +178,7 @@ impl Image {
             argv: Pointers::new(words),
             envp: Pointers::new(environment),
             folder: CString::new(folder.as_os_str().as_bytes())?,
+            leads: false,
         })
     }
 }
@@ -246,6 +252,12 @@ unsafe fn become_command(image: &Image, word: libc::c_int) -> ! {
             libc::signal(signal, libc::SIG_DFL);
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if image.leads && libc::setpgid(0, 0) == 0 {
+            // A background process that does this would be stopped.
+            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            libc::tcsetpgrp(0, libc::getpid());
+            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+        }
         // A folder that is not there leaves us in the root folder: as good a place.
         let _ = libc::chdir(image.folder.as_ptr());
         libc::execvpe(image.file.as_ptr(), image.argv.as_ptr(), image.envp.as_ptr());

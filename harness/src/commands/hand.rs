@@ -12,6 +12,9 @@ use std::time::Duration;
 /// How long an end may take: longer than the front waits for a harness that does not end by itself.
 const END_LIMIT: Duration = Duration::from_secs(15);
 
+/// How long a harness may take to hear of its end: it may be taking in a long history's last entries.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
 /// Asks, and waits for the answer.
 fn ask(place: &Place, ask: &Ask) -> Result<(Told, Option<Entry>), Error> {
     let ended = |why: String| {
@@ -60,9 +63,21 @@ pub fn show_state(state: &State, json: bool) {
 /// Ends a cluster, and waits until nothing of it is left.
 pub fn down(args: &AtArgs) -> Result<Status, Error> {
     let place = Place::of(&args.name)?;
-    match ask(&place, &Ask::Down)?.0 {
-        Told::Ends => {}
-        told => return Err(unexpected(&told)),
+    let call = place.call()?;
+    let told = call
+        .send(&Ask::Down)
+        .and_then(|()| call.receive_within::<Told>(ANSWER_LIMIT));
+    match told {
+        // One that ends before it answers has heard it, or is ending anyway.
+        Ok(Some(Told::Ends) | None) => {}
+        Ok(Some(told)) => return Err(unexpected(&told)),
+        Err(why) => {
+            return Err(Error::internal(
+                format!("ending the cluster {:?}", args.name),
+                format!("its harness does not answer: {why}"),
+                "Ctrl-C in its terminal, twice, or SIGKILL to its process `ackall up`, ends it at once",
+            ));
+        }
     }
     let took = place.await_end(END_LIMIT)?;
     let took_ms = took.as_millis() as u64;
@@ -94,7 +109,7 @@ pub fn enter(args: &EnterArgs) -> Result<Status, Error> {
     } else {
         args.command.clone()
     };
-    let left = entry.run(&command, &home).map_err(|e| {
+    let left = entry.run(&command, &home, args.command.is_empty()).map_err(|e| {
         Error::internal(
             format!("entering node {node}"),
             e,

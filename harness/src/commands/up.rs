@@ -43,6 +43,7 @@ fn plan(args: &UpArgs, words: &[String]) -> Result<Plan, Error> {
         server: properties(&args.set)?.into_iter().collect(),
         features: features(&args.feature)?.into_iter().collect(),
         bug: args.bug.clone(),
+        disk: args.disk,
         ..Overrides::default()
     };
     let seed = args.seed.map_or_else(drawn_seed, Ok)?;
