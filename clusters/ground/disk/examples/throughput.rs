@@ -26,6 +26,10 @@ fn main() {
         }
     };
     let (mib, rounds) = (number(1024), number(5));
+    if !std::path::Path::new(&folder).is_dir() {
+        eprintln!("throughput: {folder} is no folder; usage: throughput [FOLDER] [MIB] [ROUNDS]");
+        std::process::exit(64);
+    }
     let home = Home::below(std::path::Path::new(&folder));
     if let Err(why) = costs::all(&home, mib << 20, rounds) {
         eprintln!(
