@@ -1,5 +1,6 @@
 //! The whole way up on real file systems: the same night as on ackall's own disk, the same verdicts.
-#[allow(dead_code)] // Each test program uses a part.
+#![cfg(target_os = "linux")]
+
 mod support;
 
 use support::{Folder, Run, ground, skipped, start};

@@ -31,13 +31,11 @@ const SPECIAL: [Special; 5] = [
         fault: "remove-voter",
         target: "controllers",
         args: &["--feature", "kraft.version=1"],
-        ..USUAL
     },
     Special {
         fault: "add-voter",
         target: "controllers",
         args: &["--feature", "kraft.version=1"],
-        ..USUAL
     },
     Special {
         fault: "elect-preferred",

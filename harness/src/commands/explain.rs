@@ -234,7 +234,7 @@ fn bounds(kind: &Kind) -> (String, String) {
             words.join(", "),
             words.first().copied().unwrap_or_default().into(),
         ),
-        Kind::Text(default) if default.is_empty() => ("any text".into(), "none".into()),
+        Kind::Text("") => ("any text".into(), "none".into()),
         Kind::Text(default) => ("any text".into(), (*default).into()),
     }
 }

@@ -56,7 +56,10 @@ pub fn main(args: &[String]) -> Status {
         return Status::Internal;
     }
     die_of_panics(&run_dir, json);
-    let hand = args.iter().position(|arg| arg == crate::BY_HAND).and_then(|at| args.get(at + 1));
+    let hand = args
+        .iter()
+        .position(|arg| arg == crate::BY_HAND)
+        .and_then(|at| args.get(at + 1));
     let conducted = match hand {
         Some(hand) => stand(&run_dir, hand, (progress, json)),
         None => conduct(&run_dir, progress, as_root),
@@ -127,7 +130,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 /// A cluster by hand.
 fn stand(run_dir: &Path, hand: &str, shown: (Progress, bool)) -> Result<Status, Error> {
     let plan = read_plan(run_dir)?;
-    let hand: Hand = serde_json::from_str(hand).map_err(|e| Error::internal("reading what is wanted", e, BUG))?;
+    let hand: Hand =
+        serde_json::from_str(hand).map_err(|e| Error::internal("reading what is wanted", e, BUG))?;
     let runtime = runtime()?;
     let stood = runtime.block_on(hand::by_hand(&plan, run_dir, &hand, shown, Instant::now()));
     runtime.shutdown_background();
