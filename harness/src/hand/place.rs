@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// The longest name: the path of a socket has 107 bytes.
 const NAME_LIMIT: usize = 32;
+/// For so long a name that is taken is asked for again: whoever looks which clusters are up holds each lock for a
+/// moment, and so does a process that is started meanwhile, until its exec.
+const GLANCE: Duration = Duration::from_millis(300);
 /// Between two looks whether a cluster is gone.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -83,14 +86,19 @@ impl Place {
     /// # Errors
     /// Usage, where a cluster of that name is up.
     pub fn hold(&self) -> Result<Held, Error> {
-        match self.try_hold()? {
-            Some(held) => Ok(held),
-            None => Err(Error::usage(
-                format!("starting the cluster {:?}", self.name),
-                "one of that name is up",
-                format!("{}, or --name OTHER", self.command("down")),
-            )),
+        let began = Instant::now();
+        loop {
+            match self.try_hold()? {
+                Some(held) => return Ok(held),
+                None if began.elapsed() < GLANCE => std::thread::sleep(LOOK),
+                None => break,
+            }
         }
+        Err(Error::usage(
+            format!("starting the cluster {:?}", self.name),
+            "one of that name is up",
+            format!("{}, or --name OTHER", self.command("down")),
+        ))
     }
 
     fn try_hold(&self) -> Result<Option<Held>, Error> {

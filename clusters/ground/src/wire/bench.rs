@@ -87,6 +87,12 @@ impl Bench {
         }
     }
 
+    /// What is counted of a link that was used or cut.
+    pub fn link(&self, from: u8, to: u8) -> LinkCounter {
+        let links = self.counters(from);
+        links.into_iter().find(|link| link.to == to).unwrap()
+    }
+
     pub fn set_rule(&self, fault: u64, pairs: &[(u8, u8)], rule: LinkRule) {
         let pairs = pairs.to_vec();
         let answer = self.ask(ToWire::SetRule { fault, pairs, rule });
@@ -117,30 +123,26 @@ impl Bench {
         panic!("{:?}", self.rule_counts(fault));
     }
 
-    /// Frames that the wire has seen on a link, whatever became of them; a doubled one is two.
-    fn seen(&self, from: u8, to: u8) -> u64 {
-        let links = self.counters(from);
-        let link = links.iter().find(|link| link.to == to);
-        link.map_or(0, |link| link.passed + link.dropped + link.unasked)
-    }
-
     /// Sends frames, a few at a time, and gives what arrives at once.
     pub fn exchange(&self, from: u8, to: u8, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let mut arrived = Vec::new();
         for few in frames.chunks(ROOM / 2) {
-            let before = self.seen(from, to);
             for frame in few {
                 self.put(from, frame);
             }
-            for _ in 0..5000 {
-                if self.seen(from, to) >= before + few.len() as u64 {
-                    break;
-                }
-                std::thread::sleep(Duration::from_micros(20));
-            }
+            self.await_turn(from, to);
             arrived.extend(self.arrived(to));
         }
         arrived
+    }
+
+    /// Waits until the wire has taken all that a port has sent: it takes them in order, so one more to a third port
+    /// arrives when they are done with.
+    fn await_turn(&self, from: u8, to: u8) {
+        const MARK: u8 = 77;
+        let third = (0..).find(|port| ![from, to].contains(port)).unwrap_or(0);
+        self.send(from, third, MARK);
+        assert_eq!(self.mark(third), MARK);
     }
 
     /// What has arrived at a port and was not read yet.

@@ -61,11 +61,11 @@ fn a_one_way_cut_passes_nothing_one_way_and_everything_the_other() {
     let counts = bench.rule_counts(1);
     assert_eq!((counts.offered, counts.struck, counts.delivered), (500, 500, 0));
     assert_eq!((counts.links, counts.links_met), (1, 1));
-    let link = bench.counters(A)[0];
+    let link = bench.link(A, B);
     assert!(link.cut && link.dropped == 500 && link.passed == 0, "{link:?}");
     bench.clear_rule(1);
     is_whole_again(&bench);
-    assert!(!bench.counters(A)[0].cut);
+    assert!(!bench.link(A, B).cut);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn what_does_not_fit_the_queue_is_unasked_loss() {
     }
     let counts = bench.await_rule(1, |counts| counts.offered == fit as u64 + 3);
     assert_eq!(counts.overflowed, 3);
-    assert_eq!(bench.counters(A)[0].unasked, 3);
+    assert_eq!(bench.link(A, B).unasked, 3);
     bench.ask(ToWire::Unplug { ports: vec![B] });
 }
 
@@ -400,7 +400,7 @@ fn a_rate_is_kept_and_a_full_queue_drops() {
         "{took:?} {counts:?}"
     );
     assert!(counts.held.unwrap().min_ns >= 8 * MS);
-    assert_eq!(bench.counters(A)[0].unasked, 0, "it was asked for");
+    assert_eq!(bench.link(A, B).unasked, 0, "it was asked for");
     assert_eq!(bench.arrived(B).len() as u64, counts.delivered);
     bench.clear_rule(1);
     is_whole_again(&bench);
