@@ -533,17 +533,35 @@ fn clusters_go_by_names_and_what_is_unknown_is_refused() {
 
         // The end of one is none of the other's.
         desk.down("other", &Trace::of(&other_mark));
-        let (free, mark_at) = (on_the_host(&second)[&0].port(), format!("{mark}-again"));
-        let mut again = desk.ackall(&["up", "--detach", "--name", "other", "--port", &free.to_string()]);
-        assert!(again.env(support::MARK, &mark_at).status().unwrap().success());
-        assert_eq!(
-            on_the_host(&desk.json(&["ps", "--name", "other", "--json"]))[&0].port(),
-            free
-        );
-        desk.down("other", &Trace::of(&mark_at));
+        // Ports are chosen, and can be had again at once when a cluster is gone.
+        let port = three_in_a_row();
+        for round in ["first", "second"] {
+            let mark_at = format!("{mark}-{round}");
+            let mut again = desk.ackall(&["up", "--detach", "--name", "other", "--port", &port.to_string()]);
+            let up = again.env(support::MARK, &mark_at).output().unwrap();
+            assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+            assert_eq!(
+                on_the_host(&desk.json(&["ps", "--name", "other", "--json"]))[&0].port(),
+                port
+            );
+            desk.down("other", &Trace::of(&mark_at));
+        }
         assert_eq!(desk.json(&["ps", "--json"])["name"], "default");
         desk.down("default", &Trace::of(&mark));
     });
+}
+
+/// The first of three ports of the loopback that nobody has just now.
+fn three_in_a_row() -> u16 {
+    let at = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port));
+    loop {
+        let first = at(0).unwrap();
+        let port = first.local_addr().unwrap().port();
+        let others = [1, 2].map(|further| port.checked_add(further).and_then(|port| at(port).ok()));
+        if others.iter().all(Option::is_some) {
+            return port;
+        }
+    }
 }
 
 /// Up, in the foreground.
