@@ -243,20 +243,21 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    fn place(name: &str) -> (Place, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("ackall-place-{name}-{}", std::process::id()));
+    /// A place called "night", in a folder of that test's own.
+    fn place(test: &str) -> (Place, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("ackall-place-{test}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         DirBuilder::new().mode(0o700).create(&folder).unwrap();
         let place = Place {
             folder: folder.clone(),
-            name: name.into(),
+            name: "night".into(),
         };
         (place, folder)
     }
 
     #[test]
     fn a_name_is_held_once_and_taken_over_from_the_dead() {
-        let (place, folder) = place("night");
+        let (place, folder) = place("held");
         let held = place.hold().map_err(|e| e.to_string()).unwrap();
         let refused = place.hold().err().unwrap();
         assert_eq!(refused.status, Status::Usage);
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_name_that_nobody_has_is_told_with_those_that_are_up() {
-        let (place, folder) = place("night");
+        let (place, folder) = place("told");
         let nobody = place.call().unwrap_err();
         assert!(
             nobody.why.contains("no cluster is up") && nobody.status == Status::Usage,
