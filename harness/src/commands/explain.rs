@@ -164,7 +164,7 @@ Faults overlap, and healing one leaves the others. Refused is what could not be 
 - Healing a fault of a program while its node is down by another fault.
 - On a node whose disk fails, is full or hangs, another fault of its disk or one that starts the program again; and healing such a one before the disk.
 
-What is refused while a run goes on is a step that was not reached: the run is unknown. A heal takes out every fault of its name whose nodes are all among its target's. When the steps are over whatever is still in is healed, the latest first; then every link must be free of rules, or the status is 70.
+What is refused while a run goes on is a step that was not reached: the run is unknown. A heal takes out every fault of its name whose nodes are all among its target's. When the steps are over whatever is still in is healed, faults of links first, those of controllers next, and then the latest first; then every link must be free of rules, or the status is 70.
 ";
 
 /// A fault's section.

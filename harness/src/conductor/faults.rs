@@ -3,7 +3,7 @@
 use super::boot::{Booted, record};
 use crate::error::Error;
 use crate::scenario::{Act, asked};
-use clusters::Port;
+use clusters::{Capability, Port, RoleKind};
 use history::{Body, DiskLoss, Fault, FaultAction, Kind, NodeEvent, NodeProcess, Process};
 use nemesis::composition::{InForce, ends_programs, may_heal, may_inject};
 use nemesis::{Doing, Field, Measured, NotTaken, Order, Program};
@@ -180,8 +180,16 @@ impl Booted {
     /// # Errors
     /// 70, where one did not heal, or something is left.
     pub async fn heal_all(&mut self) -> Result<(), Error> {
-        while let Some(id) = self.next_to_heal() {
-            self.heal_one(id).await?;
+        let (mut tried, mut failed) = (BTreeSet::new(), None);
+        while let Some(id) = self.next_to_heal(&tried) {
+            tried.insert(id);
+            // One that does not heal keeps none of the others in.
+            if let Err(error) = self.heal_one(id).await {
+                failed.get_or_insert(error);
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         match self.left_over() {
             Ok(left) if left.is_empty() => Ok(()),
@@ -198,15 +206,21 @@ impl Booted {
         }
     }
 
-    /// The latest fault that may be healed beside the others, or else the latest.
-    fn next_to_heal(&self) -> Option<u64> {
-        let may = |(id, one): &(&u64, &In)| {
-            may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(**id))).is_ok()
+    /// The fault to heal next of those that were not tried: one that may be healed beside the others, if there is one.
+    /// Of links first and of controllers next, since a broker comes up only where it reaches one; then the latest.
+    pub(super) fn next_to_heal(&self, tried: &BTreeSet<u64>) -> Option<u64> {
+        let is_controller = |id: &i32| {
+            let node = self.cluster.node(*id);
+            node.is_ok_and(|node| node.role == RoleKind::Controller)
         };
-        let latest = self.faults.iter().rev().find(may);
-        latest
-            .map(|(id, _)| *id)
-            .or_else(|| self.faults.keys().next_back().copied())
+        let place = |id: &u64, one: &In| {
+            let about = one.fault.about();
+            let may = may_heal(about, &one.order.nodes, &self.in_force(Some(*id))).is_ok();
+            let links = about.needs == Capability::Links;
+            (may, links, one.order.nodes.iter().any(is_controller), *id)
+        };
+        let left = self.faults.iter().filter(|(id, _)| !tried.contains(id));
+        left.max_by_key(|(id, one)| place(id, one)).map(|(id, _)| *id)
     }
 
     fn left_over(&self) -> Result<Vec<String>, clusters::Error> {
