@@ -561,6 +561,11 @@ impl Cluster {
         Ok(cuts)
     }
 
+    /// Whether a node has power.
+    pub fn has_power(&self, id: i32) -> bool {
+        self.ground.namespaces(id).is_ok()
+    }
+
     /// Gives a node power again; it is not started by that.
     ///
     /// # Errors

@@ -185,7 +185,10 @@ pub(crate) fn take_out(
     node: i32,
     measure: impl Fn(&DiskRuleCounts, &Mended) -> Measured,
 ) -> Result<Measured, NotTaken> {
-    let counts = cluster.disk_rule_counts(node, order.id)?;
+    // What did not take was taken out again already: a disk without the rule has nothing left of it.
+    let Ok(counts) = cluster.disk_rule_counts(node, order.id) else {
+        return Ok(Measured::new());
+    };
     let mended = cluster.clear_disk_rule(node, order.id)?;
     if cluster.disk_rule_counts(node, order.id).is_ok() {
         return Err(NotTaken::NotSeen(format!(

@@ -274,11 +274,20 @@ async fn cut(field: Field<'_>, order: &Order) -> Result<(Measured, u64), NotTake
     Ok((measured, at_ns))
 }
 
+/// Gives the nodes power, and starts their programs. A cut that was refused has left them as they were, and a heal that
+/// failed may have given some of them power already.
 async fn back(field: Field<'_>, order: &Order) -> Result<Measured, NotTaken> {
+    let cluster = field.cluster;
     for node in &order.nodes {
-        field.cluster.power_on(*node)?;
+        if !cluster.has_power(*node) {
+            cluster.power_on(*node)?;
+        }
     }
-    ready::started(field.cluster, &order.nodes).await
+    let (up, down): (Vec<i32>, Vec<i32>) = order.nodes.iter().partition(|node| cluster.runs(**node));
+    Ok(worst([
+        ready::started(cluster, &down).await?,
+        ready::all_accept(cluster, &up).await?,
+    ]))
 }
 
 #[cfg(test)]
