@@ -117,7 +117,9 @@ fn wait(way: &str, time: Duration) {
         "tokio" => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             // The timer is made inside the runtime: it belongs to one.
-            runtime.unwrap().block_on(async { tokio::time::sleep(time).await });
+            runtime
+                .unwrap()
+                .block_on(async { tokio::time::sleep(time).await });
         }
         "pthread-wall" => pthread_wait(libc::CLOCK_REALTIME, later),
         "pthread-monotonic" => pthread_wait(libc::CLOCK_MONOTONIC, later),

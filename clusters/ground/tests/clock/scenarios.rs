@@ -129,7 +129,10 @@ impl Client {
             .unwrap();
         let mut answer = String::new();
         self.0.read_line(&mut answer).unwrap();
-        assert!(answer.ends_with('\n'), "{question:?} was not answered: {answer:?}");
+        assert!(
+            answer.ends_with('\n'),
+            "{question:?} was not answered: {answer:?}"
+        );
         answer.trim_end().into()
     }
 
