@@ -144,11 +144,12 @@ impl Booted {
         may_heal(one.fault.about(), &one.order.nodes, &self.in_force(Some(id)))
     }
 
-    /// Takes one out; it stays in the list where it did not heal.
+    /// Takes one out, and gives it with what its heal measured; it stays in the list where it did not heal. Nothing where
+    /// it is not in.
     ///
     /// # Errors
     /// 70, where it did not heal.
-    pub async fn heal_one(&mut self, id: u64) -> Result<Measured, Error> {
+    pub async fn heal_one(&mut self, id: u64) -> Result<Option<In>, Error> {
         let Some(In {
             fault: nemesis,
             order,
@@ -156,7 +157,7 @@ impl Booted {
             ..
         }) = self.faults.get(&id)
         else {
-            return Ok(Measured::new());
+            return Ok(None);
         };
         let (nemesis, order, asked) = (*nemesis, order.clone(), asked.clone());
         let fault = fault(&order, nemesis.about().name, FaultAction::Heal, &asked);
@@ -164,35 +165,36 @@ impl Booted {
         let cluster = self.cluster.clone();
         let done = within(LIMIT, nemesis.heal(Field { cluster: &cluster }, &order)).await;
         let measured = self.measured(done, &fault)?;
-        self.faults.remove(&id);
+        let healed = self.faults.remove(&id).map(|one| In { measured, ..one });
         for node in &order.nodes {
             let ends =
                 |other: &InForce<'_>| other.about.program != Program::GoesOn && other.nodes.contains(node);
             self.expected.set(*node, self.in_force(None).iter().any(ends));
         }
-        Ok(measured)
+        Ok(healed)
     }
 
-    /// Takes out whatever is still in, the latest first (but a disk that fails before what needs it), and sees that no
-    /// link keeps a rule. That programs run again each heal has measured; one that ended by itself since is the system's
+    /// Takes out whatever is still in, each as soon as it may be healed, and sees that no link keeps a rule; what was
+    /// healed, in that order. That programs run again each heal has measured; one that ended by itself since is the system's
     /// own doing, and the verdict's.
     ///
     /// # Errors
     /// 70, where one did not heal, or something is left.
-    pub async fn heal_all(&mut self) -> Result<(), Error> {
-        let (mut tried, mut failed) = (BTreeSet::new(), None);
+    pub async fn heal_all(&mut self) -> Result<Vec<In>, Error> {
+        let (mut healed, mut tried, mut failed) = (Vec::new(), BTreeSet::new(), None);
         while let Some(id) = self.next_to_heal(&tried) {
             tried.insert(id);
             // One that does not heal keeps none of the others in.
-            if let Err(error) = self.heal_one(id).await {
-                failed.get_or_insert(error);
+            match self.heal_one(id).await {
+                Ok(one) => healed.extend(one),
+                Err(error) => _ = failed.get_or_insert(error),
             }
         }
         if let Some(error) = failed {
             return Err(error);
         }
         match self.left_over() {
-            Ok(left) if left.is_empty() => Ok(()),
+            Ok(left) if left.is_empty() => Ok(healed),
             Ok(left) => Err(Error::internal(
                 "seeing that every fault is healed",
                 left.join("; "),
@@ -208,7 +210,7 @@ impl Booted {
 
     /// The fault to heal next of those that were not tried: one that may be healed beside the others, if there is one.
     /// Of links first and of controllers next, since a broker comes up only where it reaches one; then the latest.
-    pub(super) fn next_to_heal(&self, tried: &BTreeSet<u64>) -> Option<u64> {
+    fn next_to_heal(&self, tried: &BTreeSet<u64>) -> Option<u64> {
         let is_controller = |id: &i32| {
             let node = self.cluster.node(*id);
             node.is_ok_and(|node| node.role == RoleKind::Controller)

@@ -15,7 +15,7 @@ use clusters::RoleKind;
 use ground::{Call, Door, Entry, Ground};
 use nemesis::{About, Kind};
 use rand_core::Rng;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -498,53 +498,31 @@ fn not_now(what: String, why: String) -> Error {
 
 /// Takes faults out.
 async fn heal(booted: &mut Booted, which: Heal) -> Result<Vec<Hurt>, Error> {
-    match which {
-        Heal::All => {}
-        Heal::One(id) if booted.faults.contains_key(&id) => {}
+    let healed = match which {
+        Heal::All => booted.heal_all().await?,
         Heal::One(id) => {
-            let there: Vec<String> = booted.faults.keys().map(u64::to_string).collect();
-            let there = if there.is_empty() {
-                "no fault is".into()
-            } else {
-                format!("{} are", there.join(", "))
-            };
-            return Err(Error::usage(
-                format!("healing fault {id}"),
-                format!("it is not in; {there}"),
-                "ackall fault list",
-            ));
+            if !booted.faults.contains_key(&id) {
+                return Err(not_in(booted, id));
+            }
+            booted
+                .may_heal(id)
+                .map_err(|why| not_now(format!("healing fault {id}"), why))?;
+            booted.heal_one(id).await?.into_iter().collect()
         }
-    }
-    let (mut healed, mut tried, mut failed) = (Vec::new(), BTreeSet::new(), None);
-    let next = |booted: &Booted, tried: &BTreeSet<u64>| match which {
-        Heal::All => booted.next_to_heal(tried),
-        Heal::One(id) => (!tried.contains(&id)).then_some(id),
     };
-    while let Some(id) = next(booted, &tried) {
-        tried.insert(id);
-        if let (Heal::One(_), Err(why)) = (which, booted.may_heal(id)) {
-            return Err(not_now(format!("healing fault {id}"), why));
-        }
-        let Some(mut one) = booted.faults.get(&id).map(|one| hurt(id, one)) else {
-            continue;
-        };
-        // One that does not heal keeps none of the others in.
-        match booted.heal_one(id).await {
-            Ok(measured) => {
-                one.measured = measured;
-                healed.push(one);
-            }
-            Err(error) => {
-                failed.get_or_insert(error);
-            }
-        }
-    }
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    if which == Heal::All {
-        // None is left, and no link keeps a rule.
-        booted.heal_all().await?;
-    }
-    Ok(healed)
+    Ok(healed.iter().map(|one| hurt(one.order.id, one)).collect())
+}
+
+fn not_in(booted: &Booted, id: u64) -> Error {
+    let there: Vec<String> = booted.faults.keys().map(u64::to_string).collect();
+    let there = if there.is_empty() {
+        "no fault is".into()
+    } else {
+        format!("{} are", there.join(", "))
+    };
+    Error::usage(
+        format!("healing fault {id}"),
+        format!("it is not in; {there}"),
+        "ackall fault list",
+    )
 }
