@@ -1,7 +1,7 @@
 //! SIGKILL to a node's process: loud (its kernel says FIN or RST at once), and the page cache is kept.
 
-use crate::ended::{How, ended};
-use crate::{About, Doing, Fault, Field, Measured, Order, Program, ready, worst};
+use crate::ended::{How, all_ended};
+use crate::{About, Doing, Fault, Field, Order, Program, ready};
 use clusters::Capability;
 
 /// The fault.
@@ -30,14 +30,7 @@ impl Fault for Crash {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let mut measured = Vec::new();
-            for node in &order.nodes {
-                let dead_ms = ended(field.cluster, *node, How::Crash).await?;
-                measured.push(Measured::from([("dead_ms".into(), dead_ms)]));
-            }
-            Ok(worst(measured))
-        })
+        Box::pin(all_ended(field.cluster, &order.nodes, How::Crash, "dead_ms"))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {

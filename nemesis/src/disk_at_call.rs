@@ -111,13 +111,14 @@ async fn inject(field: Field<'_>, order: &Order, how: Crash) -> Result<Measured,
     let mut events = cluster.events();
     let rule = |_| DiskRule {
         calls: disks::calls(order),
-        path: order.params.text(PATH.name).into(),
         skip: disks::count(order, NUMBER.name) - 1,
-        seed: order.seed,
-        ..DiskRule::of(DiskEffect::Crash {
-            after: order.params.text(MOMENT.name) == "after",
-            how,
-        })
+        ..disks::rule_on(
+            order,
+            DiskEffect::Crash {
+                after: order.params.text(MOMENT.name) == "after",
+                how,
+            },
+        )
     };
     disks::put_in(field, order, rule, |_| true).await?;
     let mut struck = BTreeMap::new();

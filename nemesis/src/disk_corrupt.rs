@@ -3,7 +3,7 @@
 use crate::disks::{self, ACCEPTS};
 use crate::links::{number, ppm, share};
 use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program};
-use clusters::{Capability, DiskEffect, DiskRule, DiskRuleCounts, Stripe};
+use clusters::{Capability, DiskEffect, DiskRuleCounts, Stripe};
 
 /// The fault.
 pub struct DiskCorrupt;
@@ -133,16 +133,13 @@ impl Fault for DiskCorrupt {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        let rule = |index| DiskRule {
-            path: order.params.text(PATH.name).into(),
-            seed: order.seed,
-            ..DiskRule::of(DiskEffect::Flip {
-                chunk_bytes: disks::count(order, CHUNK.name) as u32,
-                share_ppm: ppm(order.params.number(CHUNKS.name)),
-                bits: disks::count(order, BITS.name) as u32,
-                stripe: stripe(order, index),
-            })
+        let flip = |index| DiskEffect::Flip {
+            chunk_bytes: disks::count(order, CHUNK.name) as u32,
+            share_ppm: ppm(order.params.number(CHUNKS.name)),
+            bits: disks::count(order, BITS.name) as u32,
+            stripe: stripe(order, index),
         };
+        let rule = move |index| disks::rule_on(order, flip(index));
         Box::pin(async move {
             disks::put_in(field, order, rule, |_| true).await?;
             damaged(field, order, Some("struck_chunks"), false)

@@ -2,7 +2,7 @@
 
 use crate::disks::{self, ACCEPTS, CALLS, MET, PATH, SEEN, SKIP, TIMES};
 use crate::{About, Doing, Fault, Field, Kind, Measured, Order, Param, Program};
-use clusters::{Capability, DiskEffect, DiskRule, Errors};
+use clusters::{Capability, DiskEffect, Errors};
 
 /// The fault.
 pub struct DiskError;
@@ -35,14 +35,7 @@ impl Fault for DiskError {
             "no-space" => Errors::NoSpace,
             _ => Errors::Io,
         };
-        let rule = move |_| DiskRule {
-            calls: disks::calls(order),
-            path: order.params.text(PATH.name).into(),
-            skip: disks::count(order, SKIP.name),
-            times: disks::times(order),
-            seed: order.seed,
-            effect: DiskEffect::Fail(errors),
-        };
+        let rule = move |_| disks::rule(order, DiskEffect::Fail(errors));
         Box::pin(disks::inject(field, order, rule, "failed_calls"))
     }
 

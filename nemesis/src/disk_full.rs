@@ -3,7 +3,7 @@
 use crate::disks::{self, ACCEPTS, MET, MIB, PATH, SEEN};
 use crate::links::number;
 use crate::{About, Doing, Fault, Field, Measured, Order, Param, Program};
-use clusters::{Capability, DiskEffect, DiskRule, DiskRuleCounts};
+use clusters::{Capability, DiskEffect, DiskRuleCounts};
 
 /// The fault.
 pub struct DiskFull;
@@ -44,11 +44,7 @@ impl Fault for DiskFull {
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         let room_bytes = (order.params.number(ROOM.name) * MIB).round() as u64;
-        let rule = move |_| DiskRule {
-            path: order.params.text(PATH.name).into(),
-            seed: order.seed,
-            ..DiskRule::of(DiskEffect::Full { room_bytes })
-        };
+        let rule = move |_| disks::rule_on(order, DiskEffect::Full { room_bytes });
         // With room left it has taken once room is counted.
         let took = move |counts: &DiskRuleCounts| counts.struck > 0 || (room_bytes > 0 && counts.met > 0);
         Box::pin(async move {

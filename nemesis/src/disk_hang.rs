@@ -2,7 +2,7 @@
 
 use crate::disks::{self, ACCEPTS, CALLS, MET, PATH, SEEN, SKIP, TIMES};
 use crate::{About, Doing, Fault, Field, Measured, Order, Program};
-use clusters::{Capability, DiskEffect, DiskRule};
+use clusters::{Capability, DiskEffect};
 
 /// The fault.
 pub struct DiskHang;
@@ -31,14 +31,7 @@ impl Fault for DiskHang {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        let rule = |_| DiskRule {
-            calls: disks::calls(order),
-            path: order.params.text(PATH.name).into(),
-            skip: disks::count(order, SKIP.name),
-            times: disks::times(order),
-            seed: order.seed,
-            effect: DiskEffect::Hang,
-        };
+        let rule = |_| disks::rule(order, DiskEffect::Hang);
         Box::pin(disks::inject(field, order, rule, "held_calls"))
     }
 

@@ -3,7 +3,7 @@
 use crate::disks::{self, ACCEPTS, CALLS, MET, PATH, SEEN, SKIP, TIMES};
 use crate::links::{ms, ns, number};
 use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program};
-use clusters::{Capability, DiskEffect, DiskRule, DiskRuleCounts, Spread};
+use clusters::{Capability, DiskEffect, DiskRuleCounts, Spread};
 
 /// The fault.
 pub struct DiskSlow;
@@ -73,14 +73,7 @@ impl Fault for DiskSlow {
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         let spread = spread(order);
-        let rule = move |_| DiskRule {
-            calls: disks::calls(order),
-            path: order.params.text(PATH.name).into(),
-            skip: disks::count(order, SKIP.name),
-            times: disks::times(order),
-            seed: order.seed,
-            effect: DiskEffect::Slow(spread),
-        };
+        let rule = move |_| disks::rule(order, DiskEffect::Slow(spread));
         Box::pin(async move {
             let (counts, seen_ms) = disks::put_in(field, order, rule, |counts| counts.answered > 0).await?;
             for (node, counts) in order.nodes.iter().zip(&counts) {

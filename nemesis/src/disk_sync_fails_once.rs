@@ -44,11 +44,9 @@ impl Fault for DiskSyncFailsOnce {
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         let rule = |_| DiskRule {
-            path: order.params.text(PATH.name).into(),
             skip: disks::count(order, SKIP.name),
             times: Some(disks::count(order, FAILURES.name)),
-            seed: order.seed,
-            ..DiskRule::of(DiskEffect::LosePages)
+            ..disks::rule_on(order, DiskEffect::LosePages)
         };
         Box::pin(async move {
             let (counts, seen_ms) = disks::put_in(field, order, rule, |counts| counts.struck > 0).await?;

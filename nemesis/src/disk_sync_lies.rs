@@ -26,11 +26,9 @@ impl Fault for DiskSyncLies {
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         let rule = |_| DiskRule {
-            path: order.params.text(PATH.name).into(),
             skip: disks::count(order, SKIP.name),
             times: disks::times(order),
-            seed: order.seed,
-            ..DiskRule::of(DiskEffect::LieAboutSyncs)
+            ..disks::rule_on(order, DiskEffect::LieAboutSyncs)
         };
         Box::pin(disks::inject(field, order, rule, "lied_calls"))
     }

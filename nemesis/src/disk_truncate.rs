@@ -4,7 +4,7 @@ use crate::disk_corrupt::{STRIPES, damaged, mended, stripe};
 use crate::disks::{self, ACCEPTS};
 use crate::links::number;
 use crate::{About, Doing, Fault, Field, Kind, Measured, Order, Param, Program, ready, worst};
-use clusters::{Capability, DiskEffect, DiskRule};
+use clusters::{Capability, DiskEffect};
 
 /// The fault.
 pub struct DiskTruncate;
@@ -58,15 +58,12 @@ impl Fault for DiskTruncate {
             let cluster = field.cluster;
             let mut index = 0;
             disks::while_off(cluster, order, |node| {
-                let rule = DiskRule {
-                    path: order.params.text(PATH.name).into(),
-                    seed: order.seed,
-                    ..DiskRule::of(DiskEffect::CutOff {
-                        bytes: disks::count(order, DROPPED.name),
-                        files: disks::count(order, FILES.name) as u32,
-                        stripe: stripe(order, index),
-                    })
+                let cut_off = DiskEffect::CutOff {
+                    bytes: disks::count(order, DROPPED.name),
+                    files: disks::count(order, FILES.name) as u32,
+                    stripe: stripe(order, index),
                 };
+                let rule = disks::rule_on(order, cut_off);
                 index += 1;
                 cluster.set_disk_rule(node, order.id, rule)
             })?;

@@ -3,7 +3,7 @@
 
 use crate::links::{ms, number};
 use crate::{Field, Kind, Measured, NotTaken, Order, Param, ready, worst};
-use clusters::{CallKind, Cluster, DiskRule, DiskRuleCounts, Mended, Policy, Remainder};
+use clusters::{CallKind, Cluster, DiskEffect, DiskRule, DiskRuleCounts, Mended, Policy, Remainder};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
@@ -87,6 +87,25 @@ pub(crate) fn count(order: &Order, name: &str) -> u64 {
 /// A number of calls, where 0 is all of them.
 pub(crate) fn times(order: &Order) -> Option<u64> {
     Some(count(order, TIMES.name)).filter(|times| *times > 0)
+}
+
+/// The rule that an order's own parameters ask for: on which calls, where, and how often.
+pub(crate) fn rule(order: &Order, effect: DiskEffect) -> DiskRule {
+    DiskRule {
+        calls: calls(order),
+        skip: count(order, SKIP.name),
+        times: times(order),
+        ..rule_on(order, effect)
+    }
+}
+
+/// The same of an order that is told where alone: on every call that its effect is about.
+pub(crate) fn rule_on(order: &Order, effect: DiskEffect) -> DiskRule {
+    DiskRule {
+        path: order.params.text(PATH.name).into(),
+        seed: order.seed,
+        ..DiskRule::of(effect)
+    }
 }
 
 /// What a disk holds on to when a fault itself turns a node off to change its disk: all of it.

@@ -1,6 +1,6 @@
 //! Ending a node's program, and seeing that it ended as it was asked to.
 
-use crate::NotTaken;
+use crate::{Measured, NotTaken, ready, worst};
 use clusters::{Cluster, Event, Signal};
 use std::time::{Duration, Instant};
 
@@ -66,4 +66,30 @@ pub(crate) async fn ended(cluster: &Cluster, node: i32, how: How) -> Result<f64,
             cluster.log_tail(node)
         ))),
     }
+}
+
+/// Ends the programs of nodes, one after the other; the slowest end, under that quantity.
+pub(crate) async fn all_ended(
+    cluster: &Cluster,
+    nodes: &[i32],
+    how: How,
+    quantity: &str,
+) -> Result<Measured, NotTaken> {
+    let mut measured = Vec::new();
+    for node in nodes {
+        let ms = ended(cluster, *node, how).await?;
+        measured.push(Measured::from([(quantity.into(), ms)]));
+    }
+    Ok(worst(measured))
+}
+
+/// Restarts the programs of nodes, one after the other; measures the slowest end (`ended_ms`) and start.
+pub(crate) async fn all_restarted(cluster: &Cluster, nodes: &[i32], how: How) -> Result<Measured, NotTaken> {
+    let mut measured = Vec::new();
+    for node in nodes {
+        let ended_ms = ended(cluster, *node, how).await?;
+        measured.push(Measured::from([("ended_ms".into(), ended_ms)]));
+        measured.push(ready::started(cluster, &[*node]).await?);
+    }
+    Ok(worst(measured))
 }

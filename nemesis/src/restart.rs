@@ -1,7 +1,7 @@
 //! A node's program ends and is started again at once, node after node: a rolling restart of its targets.
 
-use crate::ended::{How, ended};
-use crate::{About, Doing, Fault, Field, Kind, Measured, Order, Param, Program, ready, worst};
+use crate::ended::{How, all_restarted};
+use crate::{About, Doing, Fault, Field, Kind, Order, Param, Program, ready};
 use clusters::Capability;
 
 /// The fault.
@@ -31,16 +31,8 @@ impl Fault for Restart {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let how = How::of(order.params.text("how"));
-            let mut measured = Vec::new();
-            for node in &order.nodes {
-                let ended_ms = ended(field.cluster, *node, how).await?;
-                measured.push(Measured::from([("ended_ms".into(), ended_ms)]));
-                measured.push(ready::started(field.cluster, &[*node]).await?);
-            }
-            Ok(worst(measured))
-        })
+        let how = How::of(order.params.text("how"));
+        Box::pin(all_restarted(field.cluster, &order.nodes, how))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {

@@ -1,6 +1,6 @@
 //! Nodes are restarted one after the other, each only when the one before has caught up: an upgrade as it should be.
 
-use crate::ended::{How, ended};
+use crate::ended::{How, all_restarted};
 use crate::hands::{self, Look, View};
 use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program, ready, worst};
 use clusters::{Capability, Cluster, RoleKind};
@@ -42,9 +42,7 @@ impl Fault for RollingRestart {
             let topic = order.params.text("topic");
             let mut measured = Vec::new();
             for node in &order.nodes {
-                let ended_ms = ended(field.cluster, *node, how).await?;
-                measured.push(Measured::from([("ended_ms".into(), ended_ms)]));
-                measured.push(ready::started(field.cluster, &[*node]).await?);
+                measured.push(all_restarted(field.cluster, &[*node], how).await?);
                 measured.push(caught_up(field.cluster, *node, topic).await?);
             }
             let mut measured = worst(measured);

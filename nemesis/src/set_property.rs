@@ -2,8 +2,8 @@
 //! So metadata snapshots are forced small, or large, in the middle of a run. A run that is to have them so from its
 //! beginning says it among its server's properties instead.
 
-use crate::ended::{How, ended};
-use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program, ready, worst};
+use crate::ended::{How, all_restarted};
+use crate::{About, Doing, Fault, Field, Kind, Measured, NotTaken, Order, Param, Program};
 use clusters::Capability;
 
 /// The fault.
@@ -73,12 +73,5 @@ impl Fault for SetProperty {
 }
 
 async fn restarted(field: Field<'_>, order: &Order) -> Result<Measured, NotTaken> {
-    let how = How::of(order.params.text("how"));
-    let mut measured = Vec::new();
-    for node in &order.nodes {
-        let ended_ms = ended(field.cluster, *node, how).await?;
-        measured.push(Measured::from([("ended_ms".into(), ended_ms)]));
-        measured.push(ready::started(field.cluster, &[*node]).await?);
-    }
-    Ok(worst(measured))
+    all_restarted(field.cluster, &order.nodes, How::of(order.params.text("how"))).await
 }

@@ -1,7 +1,7 @@
 //! SIGTERM to a node's program: it moves its leaders away, syncs, and ends by itself.
 
-use crate::ended::{How, ended};
-use crate::{About, Doing, Fault, Field, Measured, Order, Program, ready, worst};
+use crate::ended::{How, all_ended};
+use crate::{About, Doing, Fault, Field, Order, Program, ready};
 use clusters::Capability;
 
 /// The fault.
@@ -30,14 +30,7 @@ impl Fault for Stop {
     }
 
     fn inject<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
-        Box::pin(async move {
-            let mut measured = Vec::new();
-            for node in &order.nodes {
-                let stopped_ms = ended(field.cluster, *node, How::Stop).await?;
-                measured.push(Measured::from([("stopped_ms".into(), stopped_ms)]));
-            }
-            Ok(worst(measured))
-        })
+        Box::pin(all_ended(field.cluster, &order.nodes, How::Stop, "stopped_ms"))
     }
 
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
