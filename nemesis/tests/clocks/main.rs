@@ -6,6 +6,9 @@
 
 #[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "../support/launch.rs"]
+mod launch;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -20,23 +23,8 @@ fn main() -> std::process::ExitCode {
         ["node", ..] => reference::main(),
         ["__harness", folder] => faults::run(folder.as_ref()),
         _ if args.contains(&"--list") => ExitCode::SUCCESS,
-        _ => host(),
+        _ => ExitCode::from(u8::from(!launch::is_well("clocks", &[]))),
     }
-}
-
-/// Makes a run's folder, launches, and takes the folder away again.
-#[cfg(target_os = "linux")]
-fn host() -> std::process::ExitCode {
-    let folder = std::env::temp_dir().join(format!("nemesis-clocks-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let ended = ground::launch(ground::Launch {
-        run_dir: folder.clone(),
-        harness_args: vec![folder.to_string_lossy().into_owned()],
-        owner: None,
-    });
-    std::fs::remove_dir_all(&folder).unwrap();
-    println!("{ended:?}");
-    std::process::ExitCode::from(u8::from(ended != Ok(ground::Ended::Exited(0))))
 }
 
 #[cfg(not(target_os = "linux"))]

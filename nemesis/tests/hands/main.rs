@@ -11,6 +11,9 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod guests;
 #[cfg(target_os = "linux")]
+#[path = "../support/launch.rs"]
+mod launch;
+#[cfg(target_os = "linux")]
 mod power;
 #[cfg(target_os = "linux")]
 mod voters;
@@ -38,25 +41,10 @@ fn host(named: Option<&str>) -> std::process::ExitCode {
     let mut failed = false;
     for night in faults::NIGHTS {
         if named.is_none_or(|named| night.contains(named)) {
-            failed |= !is_well(night);
+            failed |= !launch::is_well(&format!("hands-{night}"), &[night]);
         }
     }
     std::process::ExitCode::from(u8::from(failed))
-}
-
-/// Makes a run's folder, launches, and takes the folder away again.
-#[cfg(target_os = "linux")]
-fn is_well(night: &str) -> bool {
-    let folder = std::env::temp_dir().join(format!("nemesis-hands-{night}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let ended = ground::launch(ground::Launch {
-        run_dir: folder.clone(),
-        harness_args: vec![night.into(), folder.to_string_lossy().into_owned()],
-        owner: None,
-    });
-    std::fs::remove_dir_all(&folder).unwrap();
-    println!("{night}: {ended:?}");
-    ended == Ok(ground::Ended::Exited(0))
 }
 
 #[cfg(not(target_os = "linux"))]

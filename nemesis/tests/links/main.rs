@@ -8,6 +8,9 @@
 mod chatter;
 #[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "../support/launch.rs"]
+mod launch;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -22,23 +25,8 @@ fn main() -> std::process::ExitCode {
         ["__harness", folder] => faults::run(folder.as_ref()),
         ["__chatter", peers, own] => chatter::main(peers, own),
         _ if args.contains(&"--list") => ExitCode::SUCCESS,
-        _ => host(),
+        _ => ExitCode::from(u8::from(!launch::is_well("links", &[]))),
     }
-}
-
-/// Makes a run's folder, launches, and takes the folder away again.
-#[cfg(target_os = "linux")]
-fn host() -> std::process::ExitCode {
-    let folder = std::env::temp_dir().join(format!("nemesis-links-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let ended = ground::launch(ground::Launch {
-        run_dir: folder.clone(),
-        harness_args: vec![folder.to_string_lossy().into_owned()],
-        owner: None,
-    });
-    std::fs::remove_dir_all(&folder).unwrap();
-    println!("{ended:?}");
-    std::process::ExitCode::from(u8::from(ended != Ok(ground::Ended::Exited(0))))
 }
 
 #[cfg(not(target_os = "linux"))]
