@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::home::Random;
 use crate::nudge::{commit, nudge_often, page_by_page};
-use crate::remainders::{CASES, Case, Left, Must, act};
+use crate::remainders::{CASES, Case, Left, Must, act, names};
 use disk::Profile;
 use ground::real_disk::{Kind, Options};
 use std::fs;
@@ -94,51 +94,7 @@ macro_rules! each {
     };
 }
 
-each! {
-    an_append_is_gone
-    appends_are_there_up_to_the_end_of_one
-    a_long_append_is_torn_at_a_page
-    an_appended_page_is_zeros_and_a_later_one_is_there
-    a_later_page_is_new_and_an_earlier_one_old
-    an_overwritten_page_is_torn_between_sectors
-    one_file_is_new_and_one_written_before_it_is_old
-    a_file_has_grown_within_its_block_and_ends_in_zeros
-    a_new_file_is_there_and_empty
-    data_are_there_and_a_new_file_is_not
-    a_preallocated_file_is_all_zeros
-    a_truncation_is_undone
-    a_truncation_is_there_and_what_was_appended_after_it_is_not
-    a_replacing_rename_is_undone
-    a_file_renamed_over_another_without_a_sync_is_empty
-    a_removed_file_is_back
-    the_earlier_of_two_new_files_is_there_alone
-    all_of_it_is_there
-    a_further_name_is_missing
-    an_hour_old_removal_is_undone
-    a_removal_is_undone_though_another_file_was_synced
-    the_later_of_two_new_files_is_there_alone
-    a_synced_file_has_no_name
-    a_synced_folder_is_gone_with_what_is_in_it
-    synced_bytes_are_lost
-    bytes_of_a_synced_write_are_lost
-    a_synced_new_file_is_missing
-    a_new_file_is_missing_though_it_and_its_folder_were_synced
-    a_later_new_file_is_there_and_an_earlier_one_is_not
-    a_file_has_new_blocks_and_a_name_from_before_is_missing
-    a_removed_file_is_back_though_another_was_synced
-    a_removed_file_is_back_though_its_folder_was_synced
-    a_rename_is_undone_though_its_folder_was_synced
-    a_renamed_file_has_no_name
-    a_renamed_file_has_both_names
-    a_replaced_file_is_neither_the_old_nor_the_synced_new_one
-    a_file_holds_what_was_never_in_it
-    a_file_is_longer_than_it_ever_was
-    a_page_is_torn_within_a_sector
-    old_bytes_are_back_after_a_synced_truncation
-    new_bytes_stand_among_those_of_a_truncation_undone
-    a_name_is_lost_that_is_six_seconds_old
-    bytes_are_lost_that_are_half_a_minute_old
-}
+names!(each);
 
 #[test]
 fn each_is_tested() {

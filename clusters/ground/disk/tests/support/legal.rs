@@ -140,6 +140,43 @@ impl Past {
             .count()
     }
 
+    /// Any folder that is not too deep; `below` draws a number below one.
+    pub fn any_folder(&self, mut below: impl FnMut(u64) -> u64) -> Id {
+        let mut all = vec![TOP];
+        let deep = |path: &str| path.matches('/').count() >= 2;
+        let paths = self.paths().into_iter();
+        all.extend(
+            paths
+                .filter(|(p, id)| self.is_folder(*id) && !deep(p))
+                .map(|(_, id)| id),
+        );
+        all[below(all.len() as u64) as usize]
+    }
+
+    /// A name in any folder, there or not.
+    pub fn any_slot(&self, mut below: impl FnMut(u64) -> u64) -> Slot {
+        let kind = ["f", "f", "f", "d"][below(4) as usize];
+        let name = format!("{kind}{}", below(3));
+        (self.any_folder(below), name)
+    }
+
+    /// A name that is there.
+    pub fn any_there(&self, mut below: impl FnMut(u64) -> u64) -> Option<Slot> {
+        let all: Vec<Slot> = self.now.keys().cloned().collect();
+        let n = below(all.len() as u64 + u64::from(all.is_empty()));
+        all.get(n as usize).cloned()
+    }
+
+    /// A file that is there, by a path of its.
+    pub fn any_file(&self, mut below: impl FnMut(u64) -> u64) -> Option<(String, Id)> {
+        let paths = self.paths().into_iter();
+        let files: Vec<_> = paths.filter(|(_, id)| !self.is_folder(*id)).collect();
+        if files.is_empty() {
+            return None;
+        }
+        Some(files[below(files.len() as u64) as usize].clone())
+    }
+
     /// Every name there is, with its path.
     pub fn paths(&self) -> BTreeMap<String, Id> {
         paths(&self.now)

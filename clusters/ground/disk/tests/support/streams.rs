@@ -1,6 +1,6 @@
 //! Random operations on a disk, cut at random points: each remainder is looked up in what is literally legal, and the
 //! ledger of each cut is held against what was there before and after.
-use super::legal::{Id, Past, Slot, TOP, Tree};
+use super::legal::{Id, Past, Slot, Tree};
 use super::{Home, Random};
 use disk::ledger::{Cut, Line};
 use disk::model::{Limits, Model, ROOT, Writer};
@@ -309,37 +309,19 @@ impl Stream {
     }
 
     fn any_folder(&mut self) -> Id {
-        let mut all = vec![TOP];
-        let deep = |path: &str| path.matches('/').count() >= 2;
-        let past = &self.past;
-        let paths = past.paths().into_iter();
-        all.extend(
-            paths
-                .filter(|(p, id)| past.is_folder(*id) && !deep(p))
-                .map(|(_, id)| id),
-        );
-        all[self.random.below(all.len() as u64) as usize]
+        self.past.any_folder(|n| self.random.below(n))
     }
 
     fn any_slot(&mut self) -> Slot {
-        let kind = ["f", "f", "f", "d"][self.random.below(4) as usize];
-        let name = format!("{kind}{}", self.random.below(3));
-        (self.any_folder(), name)
+        self.past.any_slot(|n| self.random.below(n))
     }
 
     fn any_there(&mut self) -> Option<Slot> {
-        let all: Vec<Slot> = self.past.now.keys().cloned().collect();
-        let n = self.random.below(all.len() as u64 + u64::from(all.is_empty()));
-        all.get(n as usize).cloned()
+        self.past.any_there(|n| self.random.below(n))
     }
 
     fn any_file(&mut self) -> Option<(String, Id)> {
-        let paths: Vec<(String, Id)> = self.past.paths().into_iter().collect();
-        let files: Vec<_> = paths.iter().filter(|(_, id)| !self.past.is_folder(*id)).collect();
-        if files.is_empty() {
-            return None;
-        }
-        Some(files[self.random.below(files.len() as u64) as usize].clone())
+        self.past.any_file(|n| self.random.below(n))
     }
 
     fn may_change_names(&self) -> bool {
