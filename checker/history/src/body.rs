@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One line of a history.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+/// One line of a history. `B` is what it says: a [`Body`] in the histories of this project's runs, a [`crate::Call`]
+/// in those of others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry<B = Body> {
     /// Place in the history, from 0.
     pub index: u64,
     /// Nanoseconds on the run's clock.
@@ -19,7 +20,7 @@ pub struct Entry {
     pub kind: Kind,
     /// What was done or seen: `f` is its name, `value` the rest.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: B,
 }
 
 /// Who made an entry. A client whose operation ended [`Kind::Info`] never appears again: its successor has a

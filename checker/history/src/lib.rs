@@ -15,14 +15,18 @@
 //!    the last byte of its answer was read. Intervals are closed: two operations that touch are concurrent.
 
 mod body;
+mod call;
 mod header;
 mod read;
 mod record;
+mod value;
 
 pub use body::*;
+pub use call::{Call, Op};
 pub use header::*;
 pub use read::{Dropped, History, ReadError, read, read_path};
 pub use record::Recorder;
+pub use value::Value;
 
 /// The version of the format that this crate writes, in the header's `schema`.
 pub const SCHEMA: u32 = 1;

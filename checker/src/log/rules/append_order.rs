@@ -6,8 +6,8 @@
 
 use super::{Case, Finding, instance, loss_of};
 use crate::Instance;
-use crate::facts::{Mark, Partition, SendOp};
-use crate::promise::Span;
+use crate::log::facts::{Mark, Partition, SendOp};
+use crate::log::promise::Span;
 
 /// The anomaly.
 pub(super) const NAME: &str = "append-order-violates-real-time";

@@ -1,6 +1,6 @@
 //! Steps, faults and what disks lost, as the requirements ask for them.
 
-use crate::facts::Mark;
+use crate::log::facts::Mark;
 use history::{Body, DiskLoss, Fault, FaultAction, History, Kind, Step};
 use std::collections::BTreeMap;
 

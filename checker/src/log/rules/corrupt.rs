@@ -2,7 +2,7 @@
 
 use super::{Case, Finding, instance};
 use crate::Instance;
-use crate::facts::Partition;
+use crate::log::facts::Partition;
 
 /// The anomaly.
 pub(super) const NAME: &str = "corrupt";

@@ -2,8 +2,8 @@
 
 use super::{Case, Finding, instance};
 use crate::Instance;
-use crate::facts::{Fate, How, Mark, Partition, SendOp, Sighting};
-use crate::promise::{Span, seconds};
+use crate::log::facts::{Fate, How, Mark, Partition, SendOp, Sighting};
+use crate::log::promise::{Span, seconds};
 
 /// Accuses each send whose fate is this one.
 pub(super) fn find(case: &Case<'_>, partition: &Partition<'_>, fate: Fate) -> Vec<Finding> {

@@ -4,7 +4,7 @@ use super::Loss;
 use super::brokers::{Brokers, Taken, UncleanStop};
 use super::ledger::{Ledger, Seen};
 use super::settings::MinIsr;
-use crate::facts::{Mark, Names};
+use crate::log::facts::{Mark, Names};
 use history::{
     Body, BrokerState, ConfigChange, Entry, Fault, FaultAction, History, Key, Kind, LogPlace, PartitionState,
 };

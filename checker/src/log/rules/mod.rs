@@ -16,8 +16,8 @@ mod loss;
 mod offset_reassigned;
 mod phantom;
 
-use crate::facts::{Facts, Fate, How, Partition, Sighting};
-use crate::promise::{Promises, Span};
+use crate::log::facts::{Facts, Fate, How, Partition, Sighting};
+use crate::log::promise::{Promises, Span};
 use crate::{Anomaly, Instance};
 
 /// A rule: its anomaly's name, and how it is looked for.

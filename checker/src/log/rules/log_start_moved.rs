@@ -7,8 +7,8 @@
 
 use super::{Case, Finding, instance};
 use crate::Instance;
-use crate::facts::{LogStart, Mark, Partition};
-use crate::promise::Span;
+use crate::log::facts::{LogStart, Mark, Partition};
+use crate::log::promise::Span;
 use std::collections::BTreeSet;
 
 /// The anomaly.

@@ -5,7 +5,7 @@
 //! offset at or past the end (`acked-tail-lost`); what a final read that failed did not pass over.
 
 use super::{Case, Finding, loss};
-use crate::facts::{Fate, Partition};
+use crate::log::facts::{Fate, Partition};
 
 /// The anomaly.
 pub(crate) const NAME: &str = "acked-then-lost";

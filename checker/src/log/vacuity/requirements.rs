@@ -1,7 +1,7 @@
 //! What a scenario demands of its runs, so that a pass means something.
 
 use super::timeline::Timeline;
-use crate::facts::{Facts, How, Mark, Partition, SendOp};
+use crate::log::facts::{Facts, How, Mark, Partition, SendOp};
 use crate::{Reason, codes};
 use history::{LostRecords, Requirement};
 use std::collections::BTreeSet;

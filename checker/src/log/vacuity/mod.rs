@@ -3,8 +3,8 @@
 mod requirements;
 mod timeline;
 
-use crate::facts::{Facts, Partition};
-use crate::promise::Promises;
+use crate::log::facts::{Facts, Partition};
+use crate::log::promise::Promises;
 use crate::{Reason, codes};
 use history::{History, Promise};
 use timeline::Timeline;

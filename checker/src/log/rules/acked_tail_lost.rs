@@ -4,7 +4,7 @@
 //! is not lost.
 
 use super::{Case, Finding, loss};
-use crate::facts::{Fate, Partition};
+use crate::log::facts::{Fate, Partition};
 
 /// The anomaly.
 pub(crate) const NAME: &str = "acked-tail-lost";

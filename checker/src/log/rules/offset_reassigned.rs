@@ -5,7 +5,7 @@
 
 use super::{Case, Finding, epoch_text, instance, loss_of, shown_by};
 use crate::Instance;
-use crate::facts::{How, Partition, Sighting};
+use crate::log::facts::{How, Partition, Sighting};
 
 /// The anomaly.
 pub(super) const NAME: &str = "offset-reassigned";

@@ -25,7 +25,7 @@ mod settings;
 pub(crate) use ledger::{DirtyLeader, Ledger};
 
 use crate::PromiseReport;
-use crate::facts::Names;
+use crate::log::facts::Names;
 use history::{DiskLoss, History, Key, Promise};
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 use super::brokers::{Brokers, Taken, UncleanStop};
 use super::{Span, seconds};
 use crate::BadInterval;
-use crate::facts::Mark;
+use crate::log::facts::Mark;
 use history::{Key, PartitionState};
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 
 use super::{Case, Finding, instance, loss_among};
 use crate::Instance;
-use crate::facts::{Partition, Sighting};
+use crate::log::facts::{Partition, Sighting};
 
 /// The anomaly.
 pub(super) const NAME: &str = "inconsistent-offsets";

@@ -7,8 +7,8 @@
 
 use super::{Case, Finding, instance};
 use crate::Instance;
-use crate::facts::Partition;
-use crate::promise::{DirtyLeader, seconds};
+use crate::log::facts::Partition;
+use crate::log::promise::{DirtyLeader, seconds};
 use history::Promise;
 
 /// The anomaly.

@@ -1,0 +1,17 @@
+//! Kafka histories that something else recorded.
+
+use crate::{Budget, JudgeError, Judgement, Options};
+use history::{Op, ReadError};
+
+/// Judges a Kafka history that something else recorded.
+pub(crate) fn judge(
+    options: &Options,
+    budget: &Budget,
+    history: impl Iterator<Item = Result<Op, ReadError>>,
+) -> Result<Judgement, JudgeError> {
+    let _ = (options, budget, history.count());
+    Err(JudgeError::Entry {
+        index: 0,
+        why: "this model is not judged yet".into(),
+    })
+}
