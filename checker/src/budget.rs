@@ -1,7 +1,7 @@
 //! What a check may use, and who is told how far it has come.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How far a check has come.
@@ -43,6 +43,7 @@ pub struct Budget {
     memory: u64,
     held: AtomicU64,
     peak: AtomicU64,
+    full: AtomicBool,
     told: Option<Box<dyn Fn(Progress) + Send + Sync>>,
 }
 
@@ -65,6 +66,7 @@ impl Budget {
             memory: memory_bytes,
             held: AtomicU64::new(0),
             peak: AtomicU64::new(0),
+            full: AtomicBool::new(false),
             told: None,
         }
     }
@@ -99,10 +101,15 @@ impl Budget {
 
     /// The limit that was reached, if one was.
     pub fn spent(&self) -> Option<Spent> {
-        if self.held.load(Ordering::Relaxed) > self.memory {
+        if self.full.load(Ordering::Relaxed) || self.held.load(Ordering::Relaxed) > self.memory {
             return Some(Spent::Memory(self.memory));
         }
         (self.began.elapsed() >= self.time).then_some(Spent::Time(self.time))
+    }
+
+    /// Says that the memory is spent: whoever watches the process sees what is held beside what searches say.
+    pub fn memory_is_spent(&self) {
+        self.full.store(true, Ordering::Relaxed);
     }
 
     /// Takes memory. It is counted even where it is more than was left: [`Budget::spent`] says so then.

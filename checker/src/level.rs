@@ -73,6 +73,32 @@ impl Level {
             Level::StrongSerializable => "strong-serializable",
         }
     }
+
+    /// The next weaker levels: whatever rules out one of them rules out this one too.
+    pub fn next_weaker(self) -> &'static [Level] {
+        use Level as L;
+        match self {
+            L::ReadUncommitted => &[],
+            L::ReadCommitted => &[L::ReadUncommitted],
+            L::MonotonicAtomicView | L::CursorStability => &[L::ReadCommitted],
+            L::ReadAtomic => &[L::MonotonicAtomicView],
+            L::RepeatableRead => &[L::CursorStability, L::MonotonicAtomicView],
+            L::Causal => &[L::ReadAtomic],
+            L::ParallelSnapshotIsolation => &[L::Causal],
+            L::SnapshotIsolation => &[L::ParallelSnapshotIsolation],
+            L::Serializable => &[L::RepeatableRead, L::SnapshotIsolation],
+            L::StrongSessionSnapshotIsolation => &[L::SnapshotIsolation],
+            L::StrongSessionSerializable => &[L::Serializable, L::StrongSessionSnapshotIsolation],
+            L::StrongSnapshotIsolation => &[L::StrongSessionSnapshotIsolation],
+            L::StrongSerializable => &[L::StrongSessionSerializable, L::StrongSnapshotIsolation],
+        }
+    }
+
+    /// Whether every history of this level is one of the other level too.
+    pub fn implies(self, other: Level) -> bool {
+        // Each step goes to a weaker level, and there are fourteen: the depth is bounded.
+        self == other || self.next_weaker().iter().any(|weaker| weaker.implies(other))
+    }
 }
 
 impl FromStr for Level {
@@ -85,5 +111,31 @@ impl FromStr for Level {
         }
         let known = Level::ALL.into_iter().find(|level| level.text() == name);
         known.ok_or_else(|| format!("{name} is no consistency model"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_found_by_its_name() {
+        for level in Level::ALL {
+            assert_eq!(level.text().parse(), Ok(level));
+        }
+        assert_eq!("strict-serializable".parse(), Ok(Level::StrongSerializable));
+        assert!("serialisable".parse::<Level>().is_err());
+    }
+
+    #[test]
+    fn the_strongest_implies_all_and_the_weakest_nothing_else() {
+        for level in Level::ALL {
+            assert!(Level::StrongSerializable.implies(level), "{level:?}");
+            assert!(level.implies(Level::ReadUncommitted), "{level:?}");
+            assert!(level == Level::ReadUncommitted || !Level::ReadUncommitted.implies(level));
+        }
+        assert!(!Level::SnapshotIsolation.implies(Level::RepeatableRead));
+        assert!(!Level::RepeatableRead.implies(Level::SnapshotIsolation));
+        assert!(!Level::Serializable.implies(Level::StrongSessionSnapshotIsolation));
     }
 }
