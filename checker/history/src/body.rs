@@ -34,7 +34,9 @@ pub enum Process {
     Nemesis,
     /// Metadata, processes, disks.
     Observer,
-    /// A client of the cluster.
+    /// A client that a foreign history does not name: its entries cannot be paired.
+    Unnamed,
+    /// A client of the cluster. A negative number of a foreign history stands as its two's complement.
     #[serde(untagged)]
     Client(u64),
 }

@@ -16,14 +16,18 @@
 
 mod body;
 mod call;
+mod foreign;
 mod header;
+mod pairing;
 mod read;
 mod record;
 mod value;
 
 pub use body::*;
 pub use call::{Call, Op};
+pub use foreign::{Format, GUESS_BYTES, Reader, read_foreign};
 pub use header::*;
+pub use pairing::{Moment, Operation, Pairs, pairs};
 pub use read::{Dropped, History, ReadError, read, read_path};
 pub use record::Recorder;
 pub use value::Value;

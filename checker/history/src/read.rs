@@ -1,6 +1,6 @@
 //! Reading a history back.
 
-use crate::{Entry, Header, SCHEMA};
+use crate::{Entry, Format, Header, SCHEMA};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -46,6 +46,34 @@ pub enum ReadError {
         /// Its number, from 1.
         line: usize,
         /// What is wrong.
+        why: String,
+    },
+    /// A foreign history's line that is not what its format has.
+    #[error("line {line} of a history in {format}: {why}")]
+    Foreign {
+        /// The format that it was read in.
+        format: Format,
+        /// The line's number, from 1.
+        line: u64,
+        /// What was expected, what is there, what to do.
+        why: String,
+    },
+    /// A binary history's bytes that are not what its format has.
+    #[error("byte {at} of a history in {format}: {why}")]
+    Binary {
+        /// The format that it was read in.
+        format: Format,
+        /// The bytes before it.
+        at: u64,
+        /// What was expected, what is there, what to do.
+        why: String,
+    },
+    /// Entries that cannot be paired.
+    #[error("operation {index}: {why}")]
+    Pairing {
+        /// The index of the entry that does not fit.
+        index: u64,
+        /// What was expected, what is there, what to do.
         why: String,
     },
 }
