@@ -1,0 +1,77 @@
+//! Holds the checkers against literal, slow ones, on a great many small random histories.
+//!
+//! `cargo run --release -p checker --example fuzz -- KIND [--model NAME] [--count N] [--seed N]`
+//!
+//! A kind is one file here, and one line in [`KINDS`]. The first disagreement is printed, with its seed and its history;
+//! the exit status is then 1.
+
+mod linear;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/literal/mod.rs"]
+mod literal;
+mod seeds;
+
+use std::process::ExitCode;
+
+/// What the command line asks for.
+pub struct Arguments {
+    /// The model, where a kind has several.
+    pub model: Option<String>,
+    /// How many histories; of each model where none is named.
+    pub count: u64,
+    /// The first seed: each history has its own, counted up from it.
+    pub seed: u64,
+}
+
+/// A kind of history: its name, and what runs it. It answers a line a model, or the first disagreement.
+type Kind = (&'static str, fn(&Arguments) -> Result<Vec<String>, String>);
+
+const KINDS: &[Kind] = &[("linear", linear::run)];
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(|(run, arguments)| run(&arguments)) {
+        Ok(lines) => {
+            println!("{}", lines.join("\n"));
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Parsed = (fn(&Arguments) -> Result<Vec<String>, String>, Arguments);
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Parsed, String> {
+    let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
+    let usage = format!(
+        "usage: fuzz KIND [--model NAME] [--count N] [--seed N], KIND one of {}",
+        names.join(", ")
+    );
+    let kind = arguments.next().ok_or_else(|| usage.clone())?;
+    let (_, run) = *KINDS
+        .iter()
+        .find(|(name, _)| *name == kind)
+        .ok_or_else(|| usage.clone())?;
+    let mut parsed = Arguments {
+        model: None,
+        count: 100_000,
+        seed: 1,
+    };
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| usage.clone())?;
+        let number = || {
+            value
+                .parse::<u64>()
+                .map_err(|_| format!("{flag} {value}: not a whole number"))
+        };
+        match flag.as_str() {
+            "--model" => parsed.model = Some(value),
+            "--count" => parsed.count = number()?,
+            "--seed" => parsed.seed = number()?,
+            _ => return Err(usage),
+        }
+    }
+    Ok((run, parsed))
+}

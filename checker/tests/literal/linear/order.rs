@@ -1,0 +1,97 @@
+//! Is there an order? Every one that real time allows is tried, with and without what may not have happened.
+
+use super::object::{initial, perform};
+use checker::{FailedCas, ModelName};
+use history::{Kind, Op, Value};
+
+/// An operation: where it begins and ends among the entries, and how.
+struct Operation<'a> {
+    f: &'a str,
+    asked: &'a Value,
+    kind: Kind,
+    answer: &'a Value,
+    begins: usize,
+    ends: usize,
+}
+
+/// Whether a history is linearizable.
+pub fn linearizable(model: ModelName, failed_cas: FailedCas, history: &[Op]) -> bool {
+    let mut operations = pair(history);
+    // A failure did not happen; a compare-and-set that failed saw something, if it is asked to say so.
+    operations.retain(|o| o.kind != Kind::Fail || (o.f == "cas" && failed_cas == FailedCas::Observe));
+    search(
+        model,
+        &operations,
+        &mut vec![false; operations.len()],
+        &initial(model),
+    )
+}
+
+fn pair(history: &[Op]) -> Vec<Operation<'_>> {
+    let mut operations = Vec::new();
+    for (begins, op) in history
+        .iter()
+        .enumerate()
+        .filter(|(_, op)| op.kind == Kind::Invoke)
+    {
+        let completion = (begins + 1..history.len()).find(|&at| history[at].process == op.process);
+        let (kind, answer, ends) = match completion.map(|at| (history[at].kind, &history[at].body.value, at))
+        {
+            Some((kind @ (Kind::Ok | Kind::Fail), answer, at)) => (kind, answer, at),
+            _ => (Kind::Info, &op.body.value, usize::MAX),
+        };
+        operations.push(Operation {
+            f: &op.body.f,
+            asked: &op.body.value,
+            kind,
+            answer,
+            begins,
+            ends,
+        });
+    }
+    operations
+}
+
+fn search(model: ModelName, operations: &[Operation], placed: &mut Vec<bool>, state: &Value) -> bool {
+    let open = |placed: &[bool], at: usize| !placed[at] && operations[at].kind != Kind::Info;
+    if (0..operations.len()).all(|at| !open(placed, at)) {
+        return true;
+    }
+    for at in 0..operations.len() {
+        let waits = |other: usize| open(placed, other) && operations[other].ends < operations[at].begins;
+        if placed[at] || (0..operations.len()).any(waits) {
+            continue;
+        }
+        if let Some(after) = step(model, state, &operations[at]) {
+            placed[at] = true;
+            if search(model, operations, placed, &after) {
+                return true;
+            }
+            placed[at] = false;
+        }
+    }
+    false
+}
+
+fn step(model: ModelName, state: &Value, operation: &Operation) -> Option<Value> {
+    let (after, answer) = perform(model, state, operation.f, operation.asked);
+    let fits = match (operation.kind, &answer) {
+        (Kind::Ok, Some(answer)) => same(answer, operation.answer),
+        (Kind::Fail, answer) => answer.is_none(),
+        (Kind::Info, _) => true,
+        _ => false,
+    };
+    fits.then_some(after)
+}
+
+/// A read of a set may come as a list.
+fn same(performed: &Value, recorded: &Value) -> bool {
+    match (performed, recorded) {
+        (Value::List(elements), Value::Set(recorded)) => {
+            let mut recorded = recorded.to_vec();
+            recorded.sort();
+            recorded[..] == elements[..]
+        }
+        _ => performed == recorded,
+    }
+}
