@@ -1,5 +1,10 @@
 //! Transactional isolation of list-append and rw-register histories (Adya; Elle).
 
+#[cfg_attr(not(test), expect(dead_code, reason = "made once cycles are searched for"))]
+mod cycle;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn once cycles are searched for"))]
+mod picture;
+
 use crate::{Budget, JudgeError, Judgement, ModelName, Options};
 use history::{Op, ReadError};
 
