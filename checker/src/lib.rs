@@ -18,7 +18,7 @@ mod invariants;
 mod judge;
 mod judgement;
 mod level;
-mod linear;
+pub mod linear;
 mod log;
 mod sessions;
 mod txn;

@@ -1,7 +1,72 @@
-//! Linearizability (Herlihy and Wing): is there one order of the operations that real time and the object allow?
+//! Linearizability (Herlihy and Wing, 1990): is there one order of the operations that real time and the object
+//! allow?
+//!
+//! What anyone can use: [`Model`], [`Operation`] and [`check_operations`], for objects of one's own.
+//!
+//! ```
+//! use checker::Budget;
+//! use checker::linear::{Answer, Operation, Register, RegisterOp, check_operations};
+//!
+//! let register = Register { initial: 0 };
+//! // Two writes at once, and a read after both: either may have been the last.
+//! let mut history = vec![
+//!     Operation::completed(RegisterOp::Write(1), 0, 10)?,
+//!     Operation::completed(RegisterOp::Write(2), 5, 15)?,
+//!     Operation::completed(RegisterOp::Read(1), 20, 25)?,
+//! ];
+//! assert_eq!(check_operations(&register, &history, &Budget::unlimited()), Answer::Linearizable);
+//!
+//! // But not both, one after the other.
+//! history.push(Operation::completed(RegisterOp::Read(2), 30, 35)?);
+//! let Answer::NotLinearizable(stuck) = check_operations(&register, &history, &Budget::unlimited()) else {
+//!     panic!("it was read 1, then 2, and nothing was written in between");
+//! };
+//! assert_eq!(stuck.at, 3);
+//! assert_eq!(stuck.linearized, [1, 0, 2]);
+//! # Ok::<(), checker::linear::Backwards>(())
+//! ```
 
-use crate::{Budget, JudgeError, Judgement, ModelName, Options};
+mod crashed;
+mod decide;
+mod limits;
+mod mask;
+mod model;
+mod models;
+mod operations;
+mod search;
+mod timeline;
+
+pub use model::Model;
+pub use models::register::{Register, RegisterOp};
+pub use operations::{Backwards, Operation};
+
+use crate::{Budget, JudgeError, Judgement, ModelName, Options, Spent};
 use history::{Op, ReadError};
+
+/// Whether a history is linearizable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// There is an order of all its operations.
+    Linearizable,
+    /// There is none.
+    NotLinearizable(Stuck),
+    /// Not decided within a limit.
+    Unknown(Spent),
+}
+
+/// How far a history can be ordered: the first operations to complete can, but not with the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// An order of all operations that completed before, and of open ones that it needs.
+    pub linearized: Vec<usize>,
+    /// The operation that cannot be placed: no order of what completed before it takes it in.
+    pub at: usize,
+}
+
+/// Whether the history of one object is linearizable, within a budget.
+pub fn check_operations<M: Model>(model: &M, operations: &[Operation<M::Op>], budget: &Budget) -> Answer {
+    decide::explain(operations, model, budget)
+}
 
 /// Judges a history.
 pub(crate) fn judge(

@@ -1,0 +1,3 @@
+//! The objects.
+
+pub(crate) mod register;

@@ -1,0 +1,119 @@
+//! Operations with their intervals, and the one order of events that searches walk.
+//!
+//! Intervals are closed: two that touch are concurrent. So of equal times all invocations come before all
+//! completions, and then one operation precedes another exactly where its completion stands before the other's
+//! invocation.
+
+use std::fmt;
+
+/// An operation and when it was open: from its invocation to its completion, both included. Without a completion it
+/// may have taken effect at any time since its invocation, or never.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation<Op> {
+    /// What was asked and answered.
+    pub op: Op,
+    invoked: u64,
+    completed: Option<u64>,
+}
+
+/// An operation that completed before it was invoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backwards {
+    /// Its invocation.
+    pub invoked: u64,
+    /// Its completion.
+    pub completed: u64,
+}
+
+impl fmt::Display for Backwards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an operation completed at {}, before it was invoked at {}: a completion comes at or after its invocation",
+            self.completed, self.invoked
+        )
+    }
+}
+
+impl std::error::Error for Backwards {}
+
+impl<Op> Operation<Op> {
+    /// An operation that completed.
+    ///
+    /// # Errors
+    /// Where it completed before it was invoked.
+    pub fn completed(op: Op, invoked: u64, completed: u64) -> Result<Operation<Op>, Backwards> {
+        if completed < invoked {
+            return Err(Backwards { invoked, completed });
+        }
+        Ok(Operation {
+            op,
+            invoked,
+            completed: Some(completed),
+        })
+    }
+
+    /// An operation of which nobody knows whether it took effect, or will.
+    pub fn pending(op: Op, invoked: u64) -> Operation<Op> {
+        Operation {
+            op,
+            invoked,
+            completed: None,
+        }
+    }
+
+    /// When it was invoked.
+    pub fn invoked_at(&self) -> u64 {
+        self.invoked
+    }
+
+    /// When it completed, where it did.
+    pub fn completed_at(&self) -> Option<u64> {
+        self.completed
+    }
+}
+
+/// The invocation or the completion of an operation, by its place among the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event(u32);
+
+impl Event {
+    /// Operations that one search can number.
+    pub(crate) const MOST_OPERATIONS: usize = (u32::MAX >> 1) as usize;
+
+    fn invoked(op: u32) -> Event {
+        Event(op << 1)
+    }
+
+    fn completed(op: u32) -> Event {
+        Event(op << 1 | 1)
+    }
+
+    /// Which operation.
+    #[inline(always)]
+    pub(crate) fn op(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    /// Whether it is the completion.
+    #[inline(always)]
+    pub(crate) fn completes(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// The events of those operations that `keep` keeps, in their order.
+pub(crate) fn events<Op>(operations: &[Operation<Op>], keep: impl Fn(&Operation<Op>) -> bool) -> Vec<Event> {
+    let mut timed: Vec<(u64, Event)> = Vec::with_capacity(operations.len() * 2);
+    for (op, operation) in (0u32..).zip(operations) {
+        if !keep(operation) {
+            continue;
+        }
+        timed.push((operation.invoked, Event::invoked(op)));
+        if let Some(completed) = operation.completed {
+            timed.push((completed, Event::completed(op)));
+        }
+    }
+    timed.sort_unstable_by_key(|(time, event)| (*time, event.completes(), event.op()));
+    timed.into_iter().map(|(_, event)| event).collect()
+}

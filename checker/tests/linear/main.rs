@@ -1,0 +1,5 @@
+//! Linearizability: the searches against its definition, and small histories whose verdicts are plain.
+
+mod draw;
+mod fuzz;
+mod literal;
