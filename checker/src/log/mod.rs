@@ -5,6 +5,8 @@
 
 mod facts;
 mod foreign;
+mod index;
+mod parallel;
 mod promise;
 mod rules;
 mod vacuity;

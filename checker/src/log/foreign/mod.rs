@@ -1,7 +1,25 @@
-//! Kafka histories that something else recorded.
+//! Kafka histories that something else recorded: sends, polls and transactions on keys, each a partition.
+//!
+//! The rules are those of the best existing workload, by its definitions, on sparse offsets; `docs/checkers.md`
+//! tells where and why this differs. A history is read into columns (`read`), each partition's values are put in
+//! order (`case`), and every file of `rules` accuses one partition of one thing; partitions go in parallel.
 
-use crate::{Budget, JudgeError, Judgement, Options};
+mod case;
+mod committed;
+mod found;
+mod lag;
+mod read;
+mod rules;
+mod tolerated;
+mod transfers;
+
+use crate::log::parallel;
+use crate::{Budget, Finding, JudgeError, Judgement, Options, Outcome, Reason};
+use case::Case;
+use committed::Committed;
+use found::Found;
 use history::{Op, ReadError};
+use transfers::Transfers;
 
 /// Judges a Kafka history that something else recorded.
 pub(crate) fn judge(
@@ -9,9 +27,80 @@ pub(crate) fn judge(
     budget: &Budget,
     history: impl Iterator<Item = Result<Op, ReadError>>,
 ) -> Result<Judgement, JudgeError> {
-    let _ = (options, budget, history.count());
-    Err(JudgeError::Entry {
-        index: 0,
-        why: "this model is not judged yet".into(),
-    })
+    let transfers = read::read(history)?;
+    Ok(judge_transfers(options, budget, &transfers))
+}
+
+fn judge_transfers(options: &Options, budget: &Budget, transfers: &Transfers) -> Judgement {
+    let committed = Committed::of(transfers);
+    let places: Vec<u32> = (0..transfers.partitions.len() as u32).collect();
+    let total = places.len() as u64;
+    budget.tell("partitions", 0, total);
+    let answers = parallel::map(&places, |place| {
+        if let Some(spent) = budget.spent() {
+            return Err(spent);
+        }
+        let case = Case::new(transfers, &committed, *place);
+        Ok((rules::find_all(&case), lag::worst(&case)))
+    });
+    budget.tell("partitions", total, total);
+    let mut found = Found::default();
+    let mut reasons = Vec::new();
+    let mut worst = None;
+    for answer in answers {
+        match answer {
+            Ok((mine, lag)) => {
+                found.join(mine);
+                worst = worst.max(lag);
+            }
+            Err(spent) if reasons.is_empty() => reasons.push(Reason::new("budget", spent.to_string())),
+            Err(_) => {}
+        }
+    }
+    let nothing = transfers
+        .partitions
+        .iter()
+        .all(|p| p.sends.is_empty() && p.polls.is_empty());
+    if nothing {
+        let message = "no operation sent or polled anything: there is nothing to judge";
+        reasons.push(Reason::new("no-operations", message));
+    }
+    judgement(options, transfers, found, reasons, worst)
+}
+
+fn judgement(
+    options: &Options,
+    transfers: &Transfers,
+    found: Found,
+    lacks: Vec<Reason>,
+    worst: Option<lag::Lag>,
+) -> Judgement {
+    let mut anomalies = found.into_findings();
+    for finding in &mut anomalies {
+        finding.tolerated = tolerated::why(&finding.name, options).map(str::to_owned);
+    }
+    anomalies.sort_by_key(|finding| (finding.tolerated.is_some(), rules::rank(&finding.name)));
+    let decides = |finding: &&Finding| finding.tolerated.is_none();
+    let verdict = if anomalies.iter().any(|finding| decides(&finding)) {
+        Outcome::Fail
+    } else if lacks.is_empty() {
+        Outcome::Pass
+    } else {
+        Outcome::Unknown
+    };
+    let mut reasons: Vec<Reason> = anomalies
+        .iter()
+        .filter(decides)
+        .map(|finding| Reason::new(&finding.name, format!("{}: {}", finding.name, finding.count)))
+        .collect();
+    reasons.extend(lacks);
+    reasons.extend(worst.map(|lag| lag.reason(transfers)));
+    Judgement {
+        verdict,
+        reasons,
+        anomalies,
+        models_ruled_out: Vec::new(),
+        operations: transfers.counts,
+        operations_total: transfers.counts.total(),
+    }
 }

@@ -1,0 +1,53 @@
+//! Work on many things at once: as many threads as there are cores.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// More threads than this only wait for memory.
+const MAX_THREADS: usize = 16;
+
+/// Does the same to each item, on several threads; the answers stand in the items' order.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(items.len()).min(MAX_THREADS);
+    if threads < 2 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let mut done: Vec<(usize, R)> = Vec::with_capacity(items.len());
+    thread::scope(|scope| {
+        let worker = || {
+            let mut mine = Vec::new();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                match items.get(place) {
+                    Some(item) => mine.push((place, work(item))),
+                    None => return mine,
+                }
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(mine) => done.extend(mine),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn answers_stand_in_order() {
+        let items: Vec<u64> = (0..1000).collect();
+        assert!(
+            super::map(&items, |item| item * 2)
+                .into_iter()
+                .eq((0..1000).map(|item| item * 2))
+        );
+        assert!(super::map(&[] as &[u64], |item| *item).is_empty());
+    }
+}
