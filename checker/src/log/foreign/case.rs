@@ -73,7 +73,7 @@ impl<'a> Case<'a> {
 
     /// The entries of an operation.
     pub fn entries(&self, op: u32) -> [u64; 2] {
-        [self.op(op).invoked, self.op(op).done]
+        [self.op(op).invoked.index, self.op(op).done()]
     }
 
     /// The sends of each operation, with the numbers of their values.
@@ -109,7 +109,7 @@ impl<'a> Case<'a> {
                 .clone()
                 .find(there)
                 .or_else(|| self.partition.polls.iter().find(there));
-            entries.extend(shown.map(|record| self.op(record.op).done));
+            entries.extend(shown.map(|record| self.op(record.op).done()));
         }
         entries
     }

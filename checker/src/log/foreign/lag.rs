@@ -31,7 +31,8 @@ impl Lag {
         let message = format!(
             "informational: operation {} did not show records of partition {} that were there {milliseconds:.3} ms \
              before it began",
-            op.done, partition.name
+            op.done(),
+            partition.name
         );
         Reason::new("worst-realtime-lag", message)
     }
@@ -91,9 +92,9 @@ fn greatest(records: &[super::transfers::Record]) -> Option<i64> {
 /// From when on a log was known to reach an offset: both rise.
 fn known(case: &Case<'_>) -> Vec<(i64, u64)> {
     let moved = case.polls().chain(case.sends());
-    let shown = moved.filter(|moved| case.op(moved.op).completed && case.op(moved.op).kind != Kind::Fail);
+    let shown = moved.filter(|moved| case.op(moved.op).kind != Kind::Fail);
     let mut shown: Vec<(u64, i64)> = shown
-        .filter_map(|moved| Some((case.op(moved.op).done_at, greatest(moved.records)?)))
+        .filter_map(|moved| Some((case.op(moved.op).completed?.time, greatest(moved.records)?)))
         .collect();
     shown.sort_unstable();
     let mut known: Vec<(i64, u64)> = Vec::new();
@@ -150,7 +151,7 @@ impl Positions<'_, '_> {
         };
         let next = self.known.partition_point(|(offset, _)| *offset <= position);
         if let Some((_, time)) = self.known.get(next) {
-            let nanoseconds = self.case.op(*poll).invoked_at.saturating_sub(*time);
+            let nanoseconds = self.case.op(*poll).invoked.time.saturating_sub(*time);
             let lag = Lag {
                 nanoseconds,
                 op: *poll,

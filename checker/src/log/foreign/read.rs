@@ -1,8 +1,8 @@
-//! From entries to columns: pairs invocations with completions, takes micro-operations apart.
+//! From entries to columns: takes micro-operations apart.
 
 use super::transfers::{Assignment, Name, Operation, Partition, Record, Transfers};
 use crate::JudgeError;
-use history::{Call, Kind, Op, Process, ReadError, Value};
+use history::{Kind, Op, Process, ReadError, Value};
 use rustc_hash::FxHashMap;
 
 /// Values that are no whole numbers get numbers of their own, from here on up.
@@ -14,20 +14,15 @@ const FIRST_NUMBER: i64 = i64::MIN;
 /// Where it cannot be read, or an entry is no operation on logs.
 pub(super) fn read(history: impl Iterator<Item = Result<Op, ReadError>>) -> Result<Transfers, JudgeError> {
     let mut reader = Reader::default();
-    for entry in history {
-        let entry = entry?;
-        // Faults and other observers decide nothing here.
-        if let Process::Client(_) = entry.process {
-            reader.take(entry)?;
-        }
+    for operation in history::pairs(history) {
+        reader.take(operation?)?;
     }
-    reader.finish()
+    Ok(reader.transfers)
 }
 
 #[derive(Default)]
 struct Reader {
     transfers: Transfers,
-    open: FxHashMap<Process, Op>,
     processes: FxHashMap<Process, u32>,
     names: FxHashMap<Name, u32>,
     /// The partition that was met last: most often it is the next one too.
@@ -36,80 +31,56 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, entry: Op) -> Result<(), JudgeError> {
-        if entry.kind == Kind::Invoke {
-            // One that was left open never completes.
-            return match self.open.insert(entry.process, entry) {
-                Some(open) => self.close(open, None),
-                None => Ok(()),
-            };
+    fn take(&mut self, read: history::Operation) -> Result<(), JudgeError> {
+        let counts = &mut self.transfers.counts;
+        match read.outcome {
+            Kind::Ok => counts.ok += 1,
+            Kind::Fail => counts.fail += 1,
+            Kind::Info | Kind::Invoke => counts.info += 1,
         }
-        match self.open.remove(&entry.process) {
-            Some(open) => self.close(open, Some(entry)),
-            // A completion without an invocation is taken as an operation that took no time.
-            None => self.close(entry.clone(), Some(entry)),
-        }
-    }
-
-    /// What was left open may have happened.
-    fn finish(mut self) -> Result<Transfers, JudgeError> {
-        let mut left: Vec<Op> = std::mem::take(&mut self.open).into_values().collect();
-        left.sort_unstable_by_key(|op| op.index);
-        for open in left {
-            self.close(open, None)?;
-        }
-        Ok(self.transfers)
-    }
-
-    fn close(&mut self, open: Op, done: Option<Op>) -> Result<(), JudgeError> {
-        let kind = done.as_ref().map_or(Kind::Info, |done| done.kind);
-        match kind {
-            Kind::Ok => self.transfers.counts.ok += 1,
-            Kind::Fail => self.transfers.counts.fail += 1,
-            Kind::Info | Kind::Invoke => self.transfers.counts.info += 1,
-        }
-        let index = done.as_ref().map_or(open.index, |done| done.index);
         let next = self.processes.len() as u32;
-        let process = *self.processes.entry(open.process).or_insert(next);
+        let process = *self.processes.entry(read.process).or_insert(next);
         if process == next {
             self.transfers.assignments.push(Vec::new());
             self.transfers.polls.push(Vec::new());
         }
         let operation = Operation {
             process,
-            kind,
-            invoked: open.index,
-            done: index,
-            completed: done.is_some(),
-            invoked_at: open.time,
-            done_at: done.as_ref().map_or(u64::MAX, |done| done.time),
+            kind: read.outcome,
+            invoked: read.invoked,
+            completed: read.completed,
             polls: false,
         };
-        // Where nothing is said of how it went, what was asked stands.
-        let said = done.map(|done| done.body).filter(|call| call.value != Value::Nil);
-        let call = said.unwrap_or(open.body);
-        self.operation(operation, &call).map_err(|why| JudgeError::Entry {
-            index,
-            why: format!("{}: {why}, and {} is there", call.f, short(&call.value)),
-        })
+        // Where nothing is said of how it went, what was asked stands. What is said of one that failed, or may have,
+        // counts: polls show what is in the log however their operation ends.
+        let value = read
+            .answered
+            .filter(|answered| *answered != Value::Nil)
+            .unwrap_or(read.asked);
+        let index = operation.done();
+        self.operation(operation, &read.f, &value)
+            .map_err(|why| JudgeError::Entry {
+                index,
+                why: format!("{}: {why}, and {} is there", read.f, short(&value)),
+            })
     }
 
-    fn operation(&mut self, mut operation: Operation, call: &Call) -> Result<(), String> {
+    fn operation(&mut self, mut operation: Operation, f: &str, value: &Value) -> Result<(), String> {
         let op = u32::try_from(self.transfers.operations.len())
             .ok()
             .filter(|op| *op < u32::MAX)
             .ok_or("it is one of fewer than 2^32 operations that are expected")?;
-        match &*call.f {
+        match f {
             "send" | "poll" | "txn" => {
-                operation.polls = &*call.f != "send";
-                for micro in list(&call.value, "a list of micro-operations is expected")? {
+                operation.polls = f != "send";
+                for micro in list(value, "a list of micro-operations is expected")? {
                     self.micro(op, micro)?;
                 }
                 if operation.polls && operation.kind == Kind::Ok {
                     self.transfers.polls[operation.process as usize].push(op);
                 }
             }
-            "assign" | "subscribe" => self.assign(op, &operation, call)?,
+            "assign" | "subscribe" => self.assign(op, &operation, f, value)?,
             // What else clients do (`crash`, for one) moves no record.
             _ => return Ok(()),
         }
@@ -117,19 +88,19 @@ impl Reader {
         Ok(())
     }
 
-    fn assign(&mut self, op: u32, operation: &Operation, call: &Call) -> Result<(), String> {
+    fn assign(&mut self, op: u32, operation: &Operation, f: &str, value: &Value) -> Result<(), String> {
         if operation.kind == Kind::Fail {
             return Ok(());
         }
         let mut kept = Vec::new();
-        for key in list(&call.value, "a list of partitions is expected")? {
+        for key in list(value, "a list of partitions is expected")? {
             kept.push(self.partition(key)?);
         }
         kept.sort_unstable();
         self.transfers.assignments[operation.process as usize].push(Assignment {
             op,
             kept,
-            manual: &*call.f == "assign",
+            manual: f == "assign",
             ok: operation.kind == Kind::Ok,
         });
         Ok(())

@@ -2,7 +2,7 @@
 //! was read as.
 
 use crate::Operations;
-use history::{Kind, Value};
+use history::{Kind, Moment, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,18 +29,19 @@ pub(super) struct Operation {
     pub process: u32,
     /// How it ended.
     pub kind: Kind,
-    /// The entry that began it; that which completed it, where there is no other.
-    pub invoked: u64,
-    /// The entry that completed it; that which began it, where there is no other.
-    pub done: u64,
-    /// Whether it completed.
-    pub completed: bool,
-    /// When it was begun, in nanoseconds.
-    pub invoked_at: u64,
-    /// When it completed; later than all else where it did not.
-    pub done_at: u64,
+    /// When it began.
+    pub invoked: Moment,
+    /// When it ended; none where it never did.
+    pub completed: Option<Moment>,
     /// Whether it is `poll` or `txn`: what sends only has no position to fall behind with.
     pub polls: bool,
+}
+
+impl Operation {
+    /// The entry that people know it by: its completion, or its invocation where there is none.
+    pub fn done(&self) -> u64 {
+        self.completed.unwrap_or(self.invoked).index
+    }
 }
 
 /// A process read other partitions from here on.

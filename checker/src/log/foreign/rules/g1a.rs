@@ -31,10 +31,10 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
         found.add(NAME, || {
             let text = format!(
                 "operation {} polled value {} of partition {}, which operation {} sent and failed to commit",
-                case.op(poll.op).done,
+                case.op(poll.op).done(),
                 poll.value,
                 case.partition.name,
-                case.op(*writer).done
+                case.op(*writer).done()
             );
             example(&[case.entries(*writer), case.entries(poll.op)].concat(), text)
         });

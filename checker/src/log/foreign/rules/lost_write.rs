@@ -53,7 +53,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
                 lost.value,
                 case.partition.name,
                 lost.offset,
-                case.op(writer).done,
+                case.op(writer).done(),
                 beyond.value,
                 beyond.offset
             );

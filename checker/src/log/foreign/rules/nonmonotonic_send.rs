@@ -14,7 +14,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
     let mut last: FxHashMap<u32, Moved<'_>> = FxHashMap::default();
     for sent in case.sends() {
         let op = case.op(sent.op);
-        if !op.completed || op.kind == Kind::Fail {
+        if op.completed.is_none() || op.kind == Kind::Fail {
             continue;
         }
         let before = last.insert(op.process, sent);
@@ -27,7 +27,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
                 let text = format!(
                     "operation {} sent value {a} to partition {}; its process sent value {b} afterwards, which stands \
                      no higher",
-                    case.op(before.op).done,
+                    case.op(before.op).done(),
                     case.partition.name
                 );
                 example(&[case.entries(before.op), case.entries(sent.op)].concat(), text)

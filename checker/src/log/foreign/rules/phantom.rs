@@ -28,7 +28,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
             found.add(NAME, || {
                 let text = format!(
                     "operation {} polled value {} of partition {}, and nobody sent it",
-                    case.op(poll.op).done,
+                    case.op(poll.op).done(),
                     poll.value,
                     case.partition.name
                 );

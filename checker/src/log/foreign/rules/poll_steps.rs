@@ -42,9 +42,9 @@ fn step(case: &Case<'_>, before: Moved<'_>, polled: Moved<'_>, found: &mut Found
         let text = format!(
             "operation {} polled partition {} up to value {a}; its process went on with value {b} (operation {}), and \
              {how}",
-            case.op(before.op).done,
+            case.op(before.op).done(),
             case.partition.name,
-            case.op(polled.op).done
+            case.op(polled.op).done()
         );
         example(&[case.entries(before.op), case.entries(polled.op)].concat(), text)
     });

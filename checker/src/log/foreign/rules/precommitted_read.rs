@@ -24,7 +24,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
             found.add_operation(NAME, sent.op, || {
                 let text = format!(
                     "operation {} polled value {} of partition {}, which it sent itself",
-                    case.op(sent.op).done,
+                    case.op(sent.op).done(),
                     own.value,
                     case.partition.name
                 );

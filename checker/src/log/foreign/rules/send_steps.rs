@@ -24,7 +24,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
                 };
                 let text = format!(
                     "operation {} sent value {a} to partition {}, then value {b}, {how}",
-                    case.op(sent.op).done,
+                    case.op(sent.op).done(),
                     case.partition.name
                 );
                 example(&case.entries(sent.op), text)

@@ -24,7 +24,7 @@ pub(in super::super) fn find(case: &Case<'_>, found: &mut Found) {
                 };
                 let text = format!(
                     "operation {} polled value {a} of partition {}, and value {b} {how}",
-                    case.op(polled.op).done,
+                    case.op(polled.op).done(),
                     case.partition.name
                 );
                 example(&case.entries(polled.op), text)
