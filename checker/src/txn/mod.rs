@@ -1,9 +1,23 @@
 //! Transactional isolation of list-append and rw-register histories (Adya; Elle).
 
-#[cfg_attr(not(test), expect(dead_code, reason = "made once cycles are searched for"))]
-mod cycle;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod anomaly;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod cycle;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod fan;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod graph;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod kinds;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn once cycles are searched for"))]
 mod picture;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod realtime;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod scc;
+#[allow(dead_code, reason = "inference comes next")]
+pub(crate) mod search;
 
 use crate::{Budget, JudgeError, Judgement, ModelName, Options};
 use history::{Op, ReadError};
