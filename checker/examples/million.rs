@@ -164,5 +164,6 @@ fn header() -> Header {
         requirements: vec![],
         topics: vec![topic],
         features: BTreeMap::new(),
+        server: None,
     }
 }

@@ -187,6 +187,7 @@ fn header() -> Header {
             log_start_may_move: false,
         }],
         features: BTreeMap::new(),
+        server: None,
     }
 }
 

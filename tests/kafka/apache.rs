@@ -88,6 +88,7 @@ fn recorder(path: &Path) -> Arc<Recorder> {
         requirements: Vec::new(),
         topics: Vec::new(),
         features: BTreeMap::new(),
+        server: None,
     };
     Arc::new(Recorder::new(File::create(path).unwrap(), &header, Instant::now()).unwrap())
 }

@@ -27,6 +27,9 @@ pub struct Header {
     /// The finalised feature levels that the plan asks for.
     #[serde(default)]
     pub features: BTreeMap<String, i16>,
+    /// The properties that the plan gives every node; none where the writer did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<BTreeMap<String, String>>,
 }
 
 /// A topic of the plan.

@@ -37,6 +37,7 @@ pub fn header(promises: &[Promise]) -> Header {
             log_start_may_move: false,
         }],
         features: BTreeMap::new(),
+        server: None,
     }
 }
 

@@ -183,6 +183,7 @@ fn record_operations(file: std::fs::File, operations: u64) -> std::io::Result<Du
         requirements: Vec::new(),
         topics: Vec::new(),
         features: Default::default(),
+        server: None,
     };
     let recorder = Recorder::new(file, &header, Instant::now())?;
     let key = Key {

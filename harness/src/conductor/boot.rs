@@ -300,6 +300,7 @@ fn recorder(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Arc<Recorder>
         .filter(|topic| topic.partitions > 0)
         .collect(),
         features: plan.features.clone(),
+        server: Some(plan.server.clone()),
     };
     let path = run_dir.join(store::HISTORY);
     std::fs::File::create(&path)

@@ -97,6 +97,7 @@ fn header() -> Header {
         requirements: Vec::new(),
         topics: Vec::new(),
         features: Default::default(),
+        server: None,
     }
 }
 

@@ -45,6 +45,10 @@ pub fn header() -> Header {
             log_start_may_move: true,
         }],
         features: BTreeMap::from([("eligible.leader.replicas.version".into(), 1)]),
+        server: Some(BTreeMap::from([(
+            "log.flush.interval.messages".into(),
+            "1".into(),
+        )])),
     }
 }
 

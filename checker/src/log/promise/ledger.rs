@@ -319,10 +319,13 @@ impl Ledger {
 
     /// Whether the promise covers a span: no time in which nothing is promised meets it.
     pub fn covers(&self, span: &Span) -> bool {
-        let since = self.begins(span);
-        let in_window = self.raised_at.is_some_and(|raised| span.known >= raised);
-        let meets = |bad: &BadInterval| bad.from <= span.until && bad.to.is_none_or(|to| to >= since);
-        !in_window && !self.bad.iter().any(meets)
+        let is_covered = |since: u64| {
+            let meets = |bad: &BadInterval| bad.from <= span.until && bad.to.is_none_or(|to| to >= since);
+            !self.bad.iter().any(meets)
+        };
+        let in_window = |time: u64| self.raised_at.is_some_and(|raised| time >= raised);
+        let reread = span.reread.filter(|read| !in_window(*read));
+        !in_window(span.known) && (is_covered(self.begins(span)) || reread.is_some_and(is_covered))
     }
 
     /// Where an operation was answered by a broker that was not the committed leader when it was invoked, the

@@ -30,7 +30,7 @@ use history::{DiskLoss, History, Key, Promise};
 use std::collections::BTreeMap;
 
 /// How a record, or an accusation, stands in time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     /// The invocation of the operation that wrote or first showed it.
     pub since: u64,
@@ -40,6 +40,11 @@ pub(crate) struct Span {
     pub known: u64,
     /// When it was seen to be wrong.
     pub until: u64,
+    /// When the committed leader was last asked for what it then showed of the record, where it did: what spent the
+    /// promise before that has not hurt the record.
+    pub reread: Option<u64>,
+    /// Whether it was shown and never acknowledged with acks=all.
+    pub shown_only: bool,
 }
 
 /// The promises of a run, and their ledgers.
@@ -87,7 +92,8 @@ impl<'a> Promises<'a> {
     pub fn covers(&self, key: &Key, span: &Span) -> bool {
         self.history.header.promises.iter().any(|promise| match promise {
             Promise::Kip966 => self.ledger(key).is_some_and(|ledger| ledger.covers(span)),
-            Promise::NoBytesLost => self.no_byte_lost(key, span.until),
+            // Of what was merely shown a leader may know nothing that wrote nothing in its epoch.
+            Promise::NoBytesLost => !span.shown_only && self.no_byte_lost(key, span.until),
             // Any number of power cuts: only a disk that lies breaks it, and that is not told of yet.
             Promise::Fsync => true,
             // It speaks of metadata, not of records.

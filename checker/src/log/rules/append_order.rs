@@ -72,6 +72,7 @@ fn finding(partition: &Partition<'_>, earlier: &Acked<'_>, later: &Acked<'_>) ->
             node: first.node,
             known: earlier.acked.time,
             until: later.acked.time,
+            ..Span::default()
         }),
         follows: loss_of(partition.fates[earlier.number]),
         instance: Instance {

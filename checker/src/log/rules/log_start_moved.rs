@@ -43,6 +43,7 @@ fn finding(partition: &Partition<'_>, before: &LogStart, start: &LogStart) -> Fi
             node: None,
             known: before.done.time,
             until: start.done.time,
+            ..Span::default()
         }),
         follows: None,
         instance: Instance {

@@ -60,6 +60,7 @@ fn finding(case: &Case<'_>, partition: &Partition<'_>, send: &SendOp, fate: Fate
             node: send.node,
             known: acked.time,
             until: seen.time,
+            ..Span::default()
         }),
         follows: None,
         instance: Instance {

@@ -113,6 +113,7 @@ impl Case<'_> {
             node: first.node,
             known: first.done.time,
             until: then.done.time,
+            ..Span::default()
         }
     }
 

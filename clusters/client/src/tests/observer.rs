@@ -63,6 +63,7 @@ impl Watch {
             requirements: Vec::new(),
             topics: Vec::new(),
             features: BTreeMap::new(),
+            server: None,
         };
         let recorder = Recorder::new(paper.clone(), &header, Instant::now()).unwrap();
         let controllers = (101..).zip(fakes.iter().map(Fake::address)).collect();
