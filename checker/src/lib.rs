@@ -14,6 +14,7 @@
 
 mod budget;
 pub mod codes;
+mod guess;
 mod invariants;
 mod judge;
 mod judgement;
@@ -25,6 +26,7 @@ mod txn;
 mod verdict;
 
 pub use budget::{Budget, Progress, Spent};
+pub use guess::{GUESS_OPS, guess_model};
 pub use judge::{FailedCas, JudgeError, ModelName, Options, judge};
 pub use judgement::{Example, Finding, Judgement};
 pub use level::Level;

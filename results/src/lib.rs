@@ -13,6 +13,7 @@
 //! 4. The report tells at most so much as a person reads ([`RECORDS_TOLD`]); `anomalies.jsonl` has everything.
 
 mod anomalies;
+pub mod check;
 mod faults;
 mod junit;
 #[cfg(test)]

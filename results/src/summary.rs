@@ -17,14 +17,12 @@ const PLAIN: &str = "\u{1b}[0m";
 
 /// The five lines: verdict, what was lost, the report, how to see it again, how to look closer.
 pub fn lines(result: &RunResult, colored: bool) -> Vec<String> {
-    let word = result.verdict.text().to_uppercase();
-    let word = if colored {
-        format!("{}{word}{PLAIN}", colour(result.verdict))
-    } else {
-        word
-    };
     vec![
-        format!("{word}: {}", one_line(&story::verdict(result))),
+        format!(
+            "{}: {}",
+            word(result.verdict, colored),
+            one_line(&story::verdict(result))
+        ),
         format!("lost:    {}", one_line(&story::losses(result))),
         format!("report:  {}", one_line(&story::report_path(result))),
         format!("again:   {}", one_line(&story::again(result))),
@@ -32,8 +30,18 @@ pub fn lines(result: &RunResult, colored: bool) -> Vec<String> {
     ]
 }
 
+/// The verdict's word, as a line begins with it.
+pub(crate) fn word(verdict: Outcome, colored: bool) -> String {
+    let word = verdict.text().to_uppercase();
+    if colored {
+        format!("{}{word}{PLAIN}", colour(verdict))
+    } else {
+        word
+    }
+}
+
 /// A line is a line, and no message of a run colours the terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     clean(text)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -2,6 +2,11 @@
 
 use crate::text::escape;
 
+/// The page's style.
+const STYLE: &str = include_str!("style.css");
+/// Nothing is loaded from anywhere, whatever the page may come to hold.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
 /// What a section is linked by.
 fn id(heading: &str) -> String {
     heading.to_lowercase().replace(' ', "-")
@@ -12,12 +17,29 @@ const TALL: usize = 30;
 
 /// A page's text so far.
 #[derive(Default)]
-pub(super) struct Html(String);
+pub(crate) struct Html(String);
 
 impl Html {
     /// Markup of this program's own.
     pub fn raw(&mut self, markup: &str) {
         self.0.push_str(markup);
+    }
+
+    /// The page's beginning, up to its own content.
+    pub fn open(&mut self, title: &str) {
+        self.raw(&format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+            escape(title)
+        ));
+    }
+
+    /// The page's end.
+    pub fn close(&mut self) {
+        self.raw("</main>\n</body>\n</html>\n");
     }
 
     /// A section's heading.

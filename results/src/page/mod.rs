@@ -4,7 +4,7 @@
 //! It says what the checker found. It decides nothing, and it is no source for machines: those read `result.json`.
 
 mod anomalies;
-mod html;
+pub(crate) mod html;
 mod lead;
 mod run;
 mod tables;
@@ -20,10 +20,6 @@ use html::Html;
 use std::collections::BTreeSet;
 use std::io;
 
-/// The page's style.
-const STYLE: &str = include_str!("style.css");
-/// Nothing is loaded from anywhere, whatever the page may come to hold.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// The sections' headings, in order.
 const SECTIONS: [&str; 8] = [
     "Timeline",
@@ -45,16 +41,9 @@ const TIMELINES_DRAWN: usize = 16;
 pub(crate) fn page(history: &History, verdict: &Verdict, result: &RunResult) -> io::Result<String> {
     let mut html = Html::default();
     let word = result.verdict.text();
-    let title = escape(&format!(
+    html.open(&format!(
         "{word}: {} (seed {})",
         result.meta.scenario, result.meta.seed
-    ));
-    html.raw(&format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
     ));
     html.raw(&format!(
         "<header class=\"{word}\">\n<p class=\"verdict\">{}</p>\n",
@@ -71,7 +60,7 @@ pub(crate) fn page(history: &History, verdict: &Verdict, result: &RunResult) -> 
     tables::promise(&mut html, verdict);
     tables::demands(&mut html, history, result);
     run::environment(&mut html, history, result);
-    html.raw("</main>\n</body>\n</html>\n");
+    html.close();
     Ok(html.text())
 }
 
