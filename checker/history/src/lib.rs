@@ -28,7 +28,7 @@ pub use call::{Call, Op};
 pub use foreign::{Format, GUESS_BYTES, Reader, read_foreign};
 pub use header::*;
 pub use pairing::{Moment, Operation, Pairs, pairs};
-pub use read::{Dropped, History, ReadError, read, read_path};
+pub use read::{Dropped, Entries, History, ReadError, read, read_path};
 pub use record::Recorder;
 pub use value::Value;
 

@@ -2,8 +2,11 @@
 
 use crate::{Entry, Format, Header, SCHEMA};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+
+/// What gzip begins with.
+const GZIP: &[u8] = b"\x1f\x8b";
 
 /// A history read whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,46 +94,118 @@ pub fn read_path(path: &Path) -> Result<History, ReadError> {
 /// # Errors
 /// Where the reader fails, the header is missing or of another schema, a line is no entry, or indexes and
 /// times are out of order.
-pub fn read(mut reader: impl BufRead) -> Result<History, ReadError> {
-    let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line)?;
-    if line.pop() != Some(b'\n') {
-        return Err(ReadError::Header("it is missing or torn".into()));
-    }
-    let header: Header = serde_json::from_slice(&line).map_err(|e| ReadError::Header(e.to_string()))?;
-    if header.schema != SCHEMA {
-        return Err(ReadError::Schema { found: header.schema });
-    }
-    let mut history = History {
-        header,
-        entries: Vec::new(),
-        dropped: None,
-    };
-    for number in 2.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            break;
+pub fn read(reader: impl BufRead) -> Result<History, ReadError> {
+    let mut entries = Entries::new(reader)?;
+    let read = entries.by_ref().collect::<Result<_, _>>()?;
+    Ok(History {
+        header: entries.header,
+        entries: read,
+        dropped: entries.dropped,
+    })
+}
+
+/// The longest line that is read: a poll of a million records is half of it.
+const LINE_LIMIT: u64 = 64 << 20;
+
+/// The entries of a history, as a stream. It ends after its first error.
+#[derive(Debug)]
+pub struct Entries<R> {
+    reader: R,
+    header: Header,
+    dropped: Option<Dropped>,
+    line: Vec<u8>,
+    /// The number of the line read last.
+    number: usize,
+    /// The index that comes next.
+    index: u64,
+    /// The time of the entry before.
+    time: u64,
+    ended: bool,
+}
+
+impl<R: BufRead> Entries<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// Where it is missing, or of another schema.
+    pub fn new(mut reader: R) -> Result<Entries<R>, ReadError> {
+        let mut line = Vec::new();
+        (&mut reader).take(LINE_LIMIT).read_until(b'\n', &mut line)?;
+        if line.starts_with(GZIP) {
+            return Err(ReadError::Header("it is gzip: gunzip it first".into()));
         }
-        if line.last() != Some(&b'\n') {
-            history.dropped = Some(Dropped {
-                line: number,
-                bytes: line.len(),
-            });
-            break;
+        if line.pop() != Some(b'\n') {
+            return Err(ReadError::Header("it is missing or torn".into()));
         }
-        let fail = |why: String| ReadError::Line { line: number, why };
-        let entry: Entry = serde_json::from_slice(&line).map_err(|e| fail(e.to_string()))?;
-        let expected = history.entries.len() as u64;
+        let header: Header = serde_json::from_slice(&line).map_err(|e| ReadError::Header(e.to_string()))?;
+        if header.schema != SCHEMA {
+            return Err(ReadError::Schema { found: header.schema });
+        }
+        Ok(Entries {
+            reader,
+            header,
+            dropped: None,
+            line,
+            number: 1,
+            index: 0,
+            time: 0,
+            ended: false,
+        })
+    }
+
+    /// The history's first line.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// A torn last line that was dropped, once the end was reached.
+    pub fn dropped(&self) -> Option<Dropped> {
+        self.dropped.clone()
+    }
+
+    fn read(&mut self) -> Result<Option<Entry>, ReadError> {
+        self.line.clear();
+        self.number += 1;
+        let mut limited = (&mut self.reader).take(LINE_LIMIT);
+        if limited.read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
+        }
+        let line = self.number;
+        let fail = |why: String| ReadError::Line { line, why };
+        if self.line.len() as u64 == LINE_LIMIT {
+            return Err(fail(format!("the line is longer than {} MiB", LINE_LIMIT >> 20)));
+        }
+        if self.line.last() != Some(&b'\n') {
+            let bytes = self.line.len();
+            self.dropped = Some(Dropped { line, bytes });
+            return Ok(None);
+        }
+        let entry: Entry = serde_json::from_slice(&self.line).map_err(|e| fail(e.to_string()))?;
+        let expected = self.index;
         if entry.index != expected {
             return Err(fail(format!(
                 "index {} where {expected} was expected",
                 entry.index
             )));
         }
-        if history.entries.last().is_some_and(|last| last.time > entry.time) {
+        if self.time > entry.time {
             return Err(fail(format!("time {} is before the line above", entry.time)));
         }
-        history.entries.push(entry);
+        self.index += 1;
+        self.time = entry.time;
+        Ok(Some(entry))
     }
-    Ok(history)
+}
+
+impl<R: BufRead> Iterator for Entries<R> {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.ended = !matches!(read, Some(Ok(_)));
+        read
+    }
 }
