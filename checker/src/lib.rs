@@ -12,6 +12,10 @@
 //! 4. Time decides nothing but when a search is given up, and that is said: unknown, never another verdict. The only
 //!    clock is in [`Budget`].
 
+// Tests within the crate share files with those outside of it.
+#[cfg(test)]
+extern crate self as checker;
+
 mod budget;
 pub mod codes;
 mod guess;

@@ -28,15 +28,19 @@
 
 mod crashed;
 mod decide;
+#[cfg(test)]
+mod engines;
 mod limits;
 mod mask;
 mod model;
 mod models;
 mod operations;
+mod race;
+mod register;
 mod search;
 mod timeline;
 
-pub use model::Model;
+pub use model::{AsRegister, Model};
 pub use models::register::{Register, RegisterOp};
 pub use operations::{Backwards, Operation};
 

@@ -1,5 +1,6 @@
 //! What an object does, one operation at a time: the sequential side of linearizability (Herlihy and Wing, 1990).
 
+use super::models::register::{Register, RegisterOp};
 use history::Value;
 use std::hash::Hash;
 
@@ -56,11 +57,24 @@ pub trait Model: Sync {
         false
     }
 
+    /// The same object as a register of numbered values, where it is one: registers have faster searches.
+    fn as_register(&self) -> Option<AsRegister<Self::Op>> {
+        None
+    }
+
     /// About how many bytes a state holds outside of itself: searches count them against the memory they may use.
     fn state_bytes(&self, state: &Self::State) -> u64 {
         let _ = state;
         0
     }
+}
+
+/// An object as a register.
+pub struct AsRegister<Op> {
+    /// The register.
+    pub register: Register,
+    /// What an operation is to it.
+    pub op: fn(&Op) -> RegisterOp,
 }
 
 /// How a recorded operation ended.

@@ -4,6 +4,7 @@
 use super::Model;
 use super::operations::{Event, Operation, events};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Where an operation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,7 @@ impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
     /// Of a history, as a model sees it: reads that never completed say nothing, and are left out.
     pub(crate) fn new<M: Model<Op = Op>>(model: &M, operations: &'a [Operation<Op>]) -> Timeline<'a, Op> {
         let mut timeline = Timeline {
-            events: events(operations, |operation| {
-                operation.completed_at().is_some() || !model.reads_only(&operation.op)
-            }),
+            events: events(operations, says_something(model, operations)),
             seats: vec![Seat::Slot(0); operations.len()],
             kinds: Vec::with_capacity(operations.len()),
             samples: Vec::new(),
@@ -99,19 +98,33 @@ impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
 
     /// The operations of an order in which pending ones stand as sorts: the first invoked is used first.
     pub(crate) fn resolve(&self, order: &[Placed]) -> Vec<usize> {
-        let mut invoked: Vec<std::collections::VecDeque<usize>> =
-            vec![Default::default(); self.pending.len()];
-        for event in &self.events {
-            if let (false, Seat::Pending(sort)) = (event.completes(), self.seats[event.op()]) {
-                invoked[sort as usize].push_back(event.op());
-            }
-        }
-        let placed = order.iter().filter_map(|placed| match placed {
-            Placed::Operation(op) => Some(*op as usize),
-            Placed::Pending(sort) => invoked[*sort as usize].pop_front(),
-        });
-        placed.collect()
+        let pending = |op: usize| match self.seats[op] {
+            Seat::Pending(sort) => Some(sort),
+            Seat::Slot(_) => None,
+        };
+        resolve(order, &self.events, self.pending.len(), pending)
     }
+}
+
+/// The operations of an order in which pending ones stand as sorts, of which `pending` gives each pending operation's:
+/// the first invoked is used first.
+pub(crate) fn resolve(
+    order: &[Placed],
+    events: &[Event],
+    sorts: usize,
+    pending: impl Fn(usize) -> Option<u32>,
+) -> Vec<usize> {
+    let mut invoked: Vec<VecDeque<usize>> = vec![VecDeque::new(); sorts];
+    for event in events.iter().filter(|event| !event.completes()) {
+        if let Some(sort) = pending(event.op()) {
+            invoked[sort as usize].push_back(event.op());
+        }
+    }
+    let placed = order.iter().filter_map(|placed| match placed {
+        Placed::Operation(op) => Some(*op as usize),
+        Placed::Pending(sort) => invoked[*sort as usize].pop_front(),
+    });
+    placed.collect()
 }
 
 /// What stands in an order.
@@ -121,4 +134,9 @@ pub(crate) enum Placed {
     Operation(u32),
     /// Some pending operation of a sort.
     Pending(u32),
+}
+
+/// Which operations say something: all but reads that never completed.
+pub(crate) fn says_something<M: Model>(model: &M, operations: &[Operation<M::Op>]) -> impl Fn(usize) -> bool {
+    |op| operations[op].completed_at().is_some() || !model.reads_only(&operations[op].op)
 }

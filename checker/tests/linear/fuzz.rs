@@ -56,7 +56,7 @@ fn assert_order(model: &Register, history: &[Operation<RegisterOp>], order: &[us
             let completed = history[*later].completed_at();
             completed.is_some_and(|completed| completed < history[*op].invoked_at())
         });
-        assert!(!overtaken, "{order:?} of {history:#?}");
+        assert!(!overtaken, "{order:?} of {history:?}");
     }
     assert!(
         !order.contains(&at) || history[at].completed_at().is_none(),
@@ -65,7 +65,7 @@ fn assert_order(model: &Register, history: &[Operation<RegisterOp>], order: &[us
     let end = history[at].completed_at().expect("it completed");
     for (op, operation) in history.iter().enumerate() {
         if operation.completed_at().is_some_and(|completed| completed < end) {
-            assert!(order.contains(&op), "{op} is not in {order:?} of {history:#?}");
+            assert!(order.contains(&op), "{op} is not in {order:?} of {history:?}");
         }
     }
 }

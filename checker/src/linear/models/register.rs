@@ -1,6 +1,6 @@
 //! A register: read, write, compare-and-set.
 
-use crate::linear::Model;
+use crate::linear::{AsRegister, Model};
 
 /// A register of numbered values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,5 +45,12 @@ impl Model for Register {
             RegisterOp::Cas(old, new) => old == new,
             RegisterOp::Write(_) => false,
         }
+    }
+
+    fn as_register(&self) -> Option<AsRegister<RegisterOp>> {
+        Some(AsRegister {
+            register: *self,
+            op: |op| *op,
+        })
     }
 }
