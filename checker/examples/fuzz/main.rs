@@ -5,6 +5,7 @@
 //! A kind is one file here, and one line in [`KINDS`]. The first disagreement is printed, with its seed and its history;
 //! the exit status is then 1.
 
+mod kafka;
 mod linear;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/literal/mod.rs"]
@@ -26,7 +27,7 @@ pub struct Arguments {
 /// A kind of history: its name, and what runs it. It answers a line a model, or the first disagreement.
 type Kind = (&'static str, fn(&Arguments) -> Result<Vec<String>, String>);
 
-const KINDS: &[Kind] = &[("linear", linear::run)];
+const KINDS: &[Kind] = &[("kafka", kafka::run), ("linear", linear::run)];
 
 fn main() -> ExitCode {
     match parse(std::env::args().skip(1)).and_then(|(run, arguments)| run(&arguments)) {

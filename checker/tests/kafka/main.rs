@@ -1,0 +1,6 @@
+//! Kafka histories that something else recorded.
+
+mod agreement;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../literal/mod.rs"]
+mod literal;
