@@ -11,6 +11,7 @@ mod linear;
 #[path = "../../tests/literal/mod.rs"]
 mod literal;
 mod seeds;
+mod sessions;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,11 @@ pub struct Arguments {
 /// A kind of history: its name, and what runs it. It answers a line a model, or the first disagreement.
 type Kind = (&'static str, fn(&Arguments) -> Result<Vec<String>, String>);
 
-const KINDS: &[Kind] = &[("kafka", kafka::run), ("linear", linear::run)];
+const KINDS: &[Kind] = &[
+    ("kafka", kafka::run),
+    ("linear", linear::run),
+    ("sessions", sessions::run),
+];
 
 fn main() -> ExitCode {
     match parse(std::env::args().skip(1)).and_then(|(run, arguments)| run(&arguments)) {

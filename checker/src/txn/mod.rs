@@ -10,8 +10,7 @@ pub(crate) mod fan;
 pub(crate) mod graph;
 #[allow(dead_code, reason = "inference comes next")]
 pub(crate) mod kinds;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn once cycles are searched for"))]
-mod picture;
+pub(crate) mod picture;
 #[allow(dead_code, reason = "inference comes next")]
 pub(crate) mod realtime;
 #[allow(dead_code, reason = "inference comes next")]

@@ -5,3 +5,4 @@
 pub mod kafka;
 pub mod linear;
 pub mod random;
+pub mod sessions;
