@@ -26,3 +26,7 @@ pub const ACKED_RECORDS_TAKEN: &str = "acked-records-taken";
 pub const FAULT_NOT_APPLIED: &str = "fault-not-applied";
 /// Anomalies outside the promise, which are no failure.
 pub const OUTSIDE_PROMISE: &str = "outside-promise";
+/// A limit of time or memory was reached.
+pub const BUDGET: &str = "budget";
+/// Compare-and-sets that failed were left out, since reads or writes failed too.
+pub const FAILED_CAS_DROPPED: &str = "failed-cas-dropped";

@@ -88,8 +88,11 @@ impl ModelName {
 /// What a compare-and-set that failed says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailedCas {
-    /// That the register did not hold the old value at some moment of the operation.
+    /// As [`FailedCas::Observe`], unless reads or writes of the history failed too: then operations fail for reasons
+    /// other than what the register held, and as [`FailedCas::Drop`].
     #[default]
+    Infer,
+    /// That the register did not hold the old value at some moment of the operation.
     Observe,
     /// Nothing: it is left out.
     Drop,

@@ -34,9 +34,11 @@ mod limits;
 mod mask;
 mod model;
 mod models;
+mod objects;
 mod operations;
 mod race;
 mod register;
+mod report;
 mod search;
 mod timeline;
 
@@ -46,6 +48,8 @@ pub use operations::{Backwards, Operation};
 
 use crate::{Budget, JudgeError, Judgement, ModelName, Options, Spent};
 use history::{Op, ReadError};
+use model::Recorded;
+use models::recorded_register::RecordedRegister;
 
 /// Whether a history is linearizable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,9 +83,24 @@ pub(crate) fn judge(
     budget: &Budget,
     history: impl Iterator<Item = Result<Op, ReadError>>,
 ) -> Result<Judgement, JudgeError> {
-    let _ = (model, options, budget, history.count());
-    Err(JudgeError::Entry {
-        index: 0,
-        why: "this model is not judged yet".into(),
-    })
+    match model {
+        ModelName::Register => judge_as(RecordedRegister::new(options, false), budget, history),
+        ModelName::CasRegister => judge_as(RecordedRegister::new(options, true), budget, history),
+        _ => Err(JudgeError::Entry {
+            index: 0,
+            why: "this model is not judged yet".into(),
+        }),
+    }
+}
+
+fn judge_as<M: Recorded>(
+    mut model: M,
+    budget: &Budget,
+    history: impl Iterator<Item = Result<Op, ReadError>>,
+) -> Result<Judgement, JudgeError> {
+    let (mut objects, operations) = objects::read(&mut model, history)?;
+    for object in &mut objects {
+        object.keep(|op| model.counts(op));
+    }
+    Ok(report::report(&model, &objects, operations, budget))
 }

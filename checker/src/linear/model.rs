@@ -1,6 +1,7 @@
 //! What an object does, one operation at a time: the sequential side of linearizability (Herlihy and Wing, 1990).
 
 use super::models::register::{Register, RegisterOp};
+use crate::Reason;
 use history::Value;
 use std::hash::Hash;
 
@@ -111,6 +112,17 @@ pub(crate) trait Recorded: Model {
         invoked: &Value,
         completion: Completion<'_>,
     ) -> Result<Decoded<Self::Op>, String>;
+
+    /// Whether an operation still counts once the whole history was read.
+    fn counts(&self, op: &Self::Op) -> bool {
+        let _ = op;
+        true
+    }
+
+    /// What was assumed about the history, where anything was.
+    fn assumed(&self) -> Option<Reason> {
+        None
+    }
 
     /// The operation in words, as it stands in explanations: `read 3`, `write 4`, `cas 3 to 4`.
     fn words(&self, op: &Self::Op) -> String;

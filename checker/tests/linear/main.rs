@@ -2,4 +2,5 @@
 
 mod draw;
 mod fuzz;
+mod histories;
 mod literal;

@@ -1,3 +1,4 @@
 //! The objects.
 
+pub(crate) mod recorded_register;
 pub(crate) mod register;
