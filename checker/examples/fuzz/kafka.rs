@@ -1,6 +1,6 @@
-//! Kafka histories: the classic rules and their counts.
+//! Kafka histories: the classic rules and their counts, and whether there are cycles of each kind.
 
-use crate::literal::kafka::{counts, make, mutate};
+use crate::literal::kafka::{counts, disagree, is_classic, make, mutate};
 use crate::literal::linear::print;
 use crate::literal::random::Random;
 use crate::{Arguments, seeds};
@@ -22,8 +22,12 @@ fn case(seed: u64) -> Result<usize, String> {
     for _ in 0..if faults { random.below(4) } else { 0 } {
         mutate(&mut history, random);
     }
+    let options = Options {
+        ww_deps: random.percent(50),
+        ..Options::default()
+    };
     let ops = history.iter().cloned().map(Ok);
-    let judgement = judge(ModelName::Kafka, &Options::default(), &Budget::unlimited(), ops)
+    let judgement = judge(ModelName::Kafka, &options, &Budget::unlimited(), ops)
         .map_err(|error| format!("{error}\n{}", print(&history)))?;
     let found = judgement
         .anomalies
@@ -37,15 +41,12 @@ fn case(seed: u64) -> Result<usize, String> {
             print(&history)
         ));
     }
+    if let Some(why) = disagree(&history, options.ww_deps, &judgement) {
+        return Err(format!("{why}\n{}", print(&history)));
+    }
     Ok(match judgement.verdict {
         Outcome::Pass => 0,
         Outcome::Fail => 1,
         Outcome::Unknown => 2,
     })
-}
-
-/// Whether it is no cycle: those have a literal checker of their own.
-fn is_classic(name: &str) -> bool {
-    !(name.starts_with("G0") || name.starts_with("G1c") || name.starts_with("G-") || name.starts_with("G2"))
-        && !name.ends_with("-cycle-exists")
 }

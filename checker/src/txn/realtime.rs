@@ -31,7 +31,7 @@ pub(super) const MANY: usize = 16;
 
 /// Adds edges of real time. `limit` is how many a transaction takes before a joint is made; 0 for fewest edges,
 /// [`MANY`] for edges between transactions themselves wherever that is bearable.
-pub(super) fn realtime(spans: &[Span], limit: usize, graph: &mut GraphBuilder) {
+pub(crate) fn realtime(spans: &[Span], limit: usize, graph: &mut GraphBuilder) {
     // Each place of a history is one entry: no two of these are equal.
     let mut events: Vec<(u64, bool, u32)> = Vec::with_capacity(2 * spans.len());
     for (which, span) in spans.iter().enumerate() {

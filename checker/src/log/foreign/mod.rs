@@ -2,24 +2,29 @@
 //!
 //! The rules are those of the best existing workload, by its definitions, on sparse offsets; `docs/checkers.md`
 //! tells where and why this differs. A history is read into columns (`read`), each partition's values are put in
-//! order (`case`), and every file of `rules` accuses one partition of one thing; partitions go in parallel.
+//! order (`case`), and every file of `rules` accuses one partition of one thing; partitions go in parallel. Then
+//! operations are searched for cycles (`cycles`).
 
 mod case;
 mod committed;
+mod cycles;
 mod found;
 mod lag;
 mod read;
 mod rules;
 mod tolerated;
 mod transfers;
+mod versions;
 
 use crate::log::parallel;
 use crate::{Budget, Finding, JudgeError, Judgement, Options, Outcome, Reason};
 use case::Case;
 use committed::Committed;
+use cycles::Cycles;
 use found::Found;
 use history::{Op, ReadError};
 use transfers::Transfers;
+use versions::Versions;
 
 /// Judges a Kafka history that something else recorded.
 pub(crate) fn judge(
@@ -41,21 +46,30 @@ fn judge_transfers(options: &Options, budget: &Budget, transfers: &Transfers) ->
             return Err(spent);
         }
         let case = Case::new(transfers, &committed, *place);
-        Ok((rules::find_all(&case), lag::worst(&case)))
+        Ok((rules::find_all(&case), lag::worst(&case), Versions::of(case)))
     });
     budget.tell("partitions", total, total);
     let mut found = Found::default();
     let mut reasons = Vec::new();
     let mut worst = None;
+    let mut versions = Vec::new();
     for answer in answers {
         match answer {
-            Ok((mine, lag)) => {
+            Ok((mine, lag, order)) => {
                 found.join(mine);
+                versions.push(order);
                 worst = worst.max(lag);
             }
             Err(spent) if reasons.is_empty() => reasons.push(Reason::new("budget", spent.to_string())),
             Err(_) => {}
         }
+    }
+    if reasons.is_empty() {
+        let cycles = Cycles {
+            transfers,
+            versions: &versions,
+        };
+        reasons.extend(cycles.find(options, budget, &mut found));
     }
     let nothing = transfers
         .partitions

@@ -1,6 +1,6 @@
 //! What Kafka allows, and why: found, told, and no failure.
 
-use crate::Options;
+use crate::{Level, Options};
 
 /// Why an anomaly decides nothing; none where it does.
 pub(super) fn why(name: &str, options: &Options) -> Option<&'static str> {
@@ -27,6 +27,23 @@ pub(super) fn why(name: &str, options: &Options) -> Option<&'static str> {
         {
             Some("with the order of writes in the cycle: Kafka does not isolate writes")
         }
+        _ if name.starts_with("G-single") || name.starts_with("G-nonadjacent") || name.starts_with("G2") => {
+            let decides = options.level.is_some_and(|level| rules_out(level, name));
+            (!decides).then_some(
+                "a consumer reads each partition at its own pace: Kafka does not isolate polls. Ask for a level to have \
+                 it decide",
+            )
+        }
         _ => None,
     }
+}
+
+/// Whether a level does without cycles that have a rw in them.
+fn rules_out(level: Level, name: &str) -> bool {
+    let weakest: &[Level] = match name {
+        "G-single" => &[Level::ParallelSnapshotIsolation, Level::RepeatableRead],
+        "G-nonadjacent" => &[Level::SnapshotIsolation, Level::RepeatableRead],
+        _ => &[Level::RepeatableRead],
+    };
+    weakest.iter().any(|weak| level.implies(*weak))
 }

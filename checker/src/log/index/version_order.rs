@@ -94,6 +94,14 @@ impl VersionOrder {
         }
     }
 
+    /// The number of the value that stands for each index, in order.
+    pub fn chosen(&self) -> impl Iterator<Item = u32> {
+        let regular = self.irregular.is_none().then_some(0..self.pairs.len() as u32);
+        let starts = self.irregular.iter().flat_map(|irregular| &irregular.starts);
+        let number = |start: &u32| self.values.place(self.pairs[*start as usize].value);
+        regular.into_iter().flatten().chain(starts.map(number))
+    }
+
     /// The first and the last index at which the value with this number stands.
     pub fn first_and_last(&self, number: u32) -> (u32, u32) {
         match &self.irregular {

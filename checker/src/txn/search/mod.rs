@@ -23,7 +23,8 @@ use crate::{Budget, Spent};
 use product::Product;
 pub(crate) use ring::Ring;
 
-pub(super) use component::{Component, Orders};
+use component::Component;
+pub(crate) use component::Orders;
 
 /// A cycle that was found, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ fn committed(done: &[Done], op: &Done) -> bool {
     op.kind == Kind::Ok || op.kind == Kind::Info && op.sends.iter().any(|(key, _, value)| read(*key, *value))
 }
 
-struct Partition<'a> {
+pub struct Partition<'a> {
     done: &'a [Done],
     key: i64,
     /// The values at each offset.
@@ -46,7 +46,7 @@ struct Partition<'a> {
 }
 
 impl<'a> Partition<'a> {
-    fn new(done: &'a [Done], key: i64) -> Partition<'a> {
+    pub fn new(done: &'a [Done], key: i64) -> Partition<'a> {
         let mut log: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
         for op in done {
             let sends = op.sends.iter().filter(|_| committed(done, op));
@@ -69,8 +69,16 @@ impl<'a> Partition<'a> {
             .collect()
     }
 
+    /// The values that stand for each index.
+    pub fn order(&self) -> Vec<i64> {
+        self.log
+            .values()
+            .filter_map(|values| values.first().copied())
+            .collect()
+    }
+
     /// The last index for which it stands.
-    fn index(&self, value: i64) -> Option<usize> {
+    pub fn index(&self, value: i64) -> Option<usize> {
         let all = self.log.values().enumerate();
         all.filter(|(_, values)| values.first() == Some(&value))
             .map(|(index, _)| index)
