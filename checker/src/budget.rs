@@ -89,6 +89,11 @@ impl Budget {
         }
     }
 
+    /// The time since it began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     /// The time that is left.
     pub fn left(&self) -> Duration {
         self.time.saturating_sub(self.began.elapsed())

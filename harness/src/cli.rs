@@ -6,6 +6,7 @@ use crate::plan::KeepDisks;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ground::DiskKind;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Seeds are numbers that JSON keeps exactly.
@@ -40,6 +41,8 @@ pub enum Command {
         /// The scenario to print
         name: Option<String>,
     },
+    /// Judge a history that something else recorded
+    Check(CheckArgs),
     /// Judge a stored run again
     Analyze(StoredArgs),
     /// Write a stored run's report again
@@ -106,6 +109,76 @@ pub enum SchemaOf {
     History,
     /// A scenario
     Scenario,
+    /// What `check --json` prints
+    Check,
+}
+
+/// The options of `check`.
+#[derive(Args, Debug, Clone)]
+pub struct CheckArgs {
+    /// The history; gzip is unpacked, and `-` is standard input
+    pub file: PathBuf,
+    /// How it is read: jepsen-edn, jepsen-json, case-json, porcupine-etcd-log, porcupine-kv-edn, plume-text,
+    /// awdit-test-text, dbcop-bincode or ackall; guessed where left out
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// As what it is judged: register, cas-register, multi-register, mutex, set, set-full, queue, counter, log,
+    /// key-value, list-append, rw-register, rw-register-sessions, bank, long-fork or kafka; guessed where left out
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The level of transactional models, `serializable` for one; strict-serializable where the format has real time,
+    /// else serializable
+    #[arg(long, value_name = "NAME")]
+    pub level: Option<String>,
+    /// The initial value, as JSON: 0, null, "a", {"x": 0}
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub initial: Option<String>,
+    /// Kafka: partitions were had by subscribing, so that polls may skip and go back
+    #[arg(long, conflicts_with = "assign")]
+    pub subscribe: bool,
+    /// Kafka: partitions were assigned by hand (the default)
+    #[arg(long)]
+    pub assign: bool,
+    /// Kafka: the order of offsets is the order in which transactions wrote
+    #[arg(long)]
+    pub ww_deps: bool,
+    /// What a compare-and-set that failed says: that the register held something else, or nothing
+    #[arg(long, value_enum, default_value = "observe")]
+    pub failed_cas: FailedCasArg,
+    /// Another option, as histories name them: linearizable-keys, sequential-keys and wfr-keys of rw-register,
+    /// group-size of long-fork; repeatable
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    /// The time it may take
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    pub budget: String,
+    /// The memory it may take, the history with it
+    #[arg(long, default_value = "2GiB", value_name = "SIZE")]
+    pub memory: String,
+    /// One JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Write an explanation with pictures, one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// No progress, only the result
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// No progress lines
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value = "auto", env = "ACKALL_COLOR")]
+    pub color: Color,
+}
+
+/// The words of `--failed-cas`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailedCasArg {
+    /// The register did not hold the old value
+    Observe,
+    /// Nothing
+    Drop,
 }
 
 /// A stored run.
@@ -275,6 +348,17 @@ pub enum Color {
     Always,
     /// Never
     Never,
+}
+
+impl Color {
+    /// Whether standard output is to have colours.
+    pub fn on_stdout(self) -> bool {
+        match self {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        }
+    }
 }
 
 /// The words of `--disk`.

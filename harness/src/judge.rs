@@ -46,7 +46,12 @@ pub fn judge(history: &History) -> Verdict {
 
 /// The exit status of a verdict.
 pub fn status(verdict: &Verdict) -> Status {
-    match verdict.verdict {
+    status_of(verdict.verdict)
+}
+
+/// The exit status of an outcome.
+pub fn status_of(outcome: Outcome) -> Status {
+    match outcome {
         Outcome::Pass => Status::Pass,
         Outcome::Fail => Status::Fail,
         Outcome::Unknown => Status::Unknown,

@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod bench;
+pub mod check;
 pub mod doctor;
 pub mod explain;
 pub mod hand;

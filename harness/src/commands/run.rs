@@ -10,7 +10,7 @@ use ground::{Ended, Launch};
 use results::store;
 use serde::Deserialize;
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
@@ -325,11 +325,7 @@ fn show(args: &RunArgs, run_dir: &Path) -> Result<(), Error> {
     }
     let result: results::RunResult = serde_json::from_str(&text)
         .map_err(|e| Error::internal(format!("reading {}", path.display()), e, "run it again"))?;
-    let colored = match args.color {
-        crate::cli::Color::Always => true,
-        crate::cli::Color::Never => false,
-        crate::cli::Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    };
+    let colored = args.color.on_stdout();
     for line in results::summary::lines(&result, colored) {
         say!("{line}");
     }

@@ -14,6 +14,7 @@ pub fn schema(of: SchemaOf) -> Result<Status, Error> {
             SchemaOf::Result => results::RESULT_SCHEMA,
             SchemaOf::History => history::JSON_SCHEMA,
             SchemaOf::Scenario => SCENARIO,
+            SchemaOf::Check => results::check::CHECK_SCHEMA,
         }
     );
     Ok(Status::Pass)
