@@ -142,9 +142,10 @@ pub struct CheckArgs {
     /// Kafka: the order of offsets is the order in which transactions wrote
     #[arg(long)]
     pub ww_deps: bool,
-    /// What a compare-and-set that failed says: that the register held something else, or nothing
-    #[arg(long, value_enum, default_value = "observe")]
-    pub failed_cas: FailedCasArg,
+    /// What a compare-and-set that failed says: that the register held something else, or nothing. Without it, observe;
+    /// but drop where reads or writes failed too, for then operations fail for other reasons
+    #[arg(long, value_enum)]
+    pub failed_cas: Option<FailedCasArg>,
     /// Another option, as histories name them: linearizable-keys, sequential-keys and wfr-keys of rw-register,
     /// group-size of long-fork; repeatable
     #[arg(long = "option", value_name = "NAME=VALUE")]

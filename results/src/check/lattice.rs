@@ -8,9 +8,15 @@ use std::fmt::Write;
 
 /// The drawing's own measures.
 const WIDTH: i32 = 680;
-const BOX: (i32, i32) = (264, 34);
-const ROW: i32 = 58;
-const ROWS: i32 = 9;
+const HEIGHT: i32 = 34;
+const ROW: i32 = 56;
+const ROWS: i32 = 10;
+
+/// How wide a level's box is: its name and a mark, in letters of 14 pixels.
+fn width(level: Level) -> i32 {
+    // No name has more than fifty letters.
+    level.text().len() as i32 * 7 + 44
+}
 
 /// Where a level's box stands: its middle, and its row from the top. The strongest is on top.
 fn place(level: Level) -> (i32, i32) {
@@ -25,13 +31,14 @@ fn place(level: Level) -> (i32, i32) {
         Level::StrongSessionSnapshotIsolation => (RIGHT, 2),
         Level::RepeatableRead => (LEFT, 3),
         Level::SnapshotIsolation => (RIGHT, 3),
-        Level::CursorStability => (LEFT, 5),
+        // Aside of the line from repeatable-read to monotonic-atomic-view.
+        Level::CursorStability => (LEFT - 50, 5),
         Level::ParallelSnapshotIsolation => (RIGHT, 4),
         Level::Causal => (RIGHT, 5),
         Level::ReadAtomic => (RIGHT, 6),
-        Level::MonotonicAtomicView => (RIGHT, 7),
-        Level::ReadCommitted => (LEFT, 7),
-        Level::ReadUncommitted => (LEFT, 8),
+        Level::MonotonicAtomicView => (MIDDLE, 7),
+        Level::ReadCommitted => (MIDDLE - 80, 8),
+        Level::ReadUncommitted => (MIDDLE - 80, 9),
     }
 }
 
@@ -67,13 +74,8 @@ fn told(result: &CheckResult) -> String {
 }
 
 fn edge(svg: &mut String, from: (i32, i32), to: (i32, i32)) {
-    let half = BOX.1 / 2;
-    let middle = |row: i32| row * ROW + ROW / 2;
-    let (top, bottom) = if from.1 == to.1 {
-        (middle(from.1), middle(to.1))
-    } else {
-        (middle(from.1) + half, middle(to.1) - half)
-    };
+    let top = from.1 * ROW + (ROW + HEIGHT) / 2;
+    let bottom = to.1 * ROW + (ROW - HEIGHT) / 2;
     // A String takes whatever is written to it.
     let _ = writeln!(
         svg,
@@ -84,16 +86,16 @@ fn edge(svg: &mut String, from: (i32, i32), to: (i32, i32)) {
 
 fn boxed(svg: &mut String, level: Level, ruled_out: bool, asked: bool) {
     let (middle, row) = place(level);
-    let (left, top) = (middle - BOX.0 / 2, row * ROW + (ROW - BOX.1) / 2);
+    let (left, top) = (middle - width(level) / 2, row * ROW + (ROW - HEIGHT) / 2);
     let (class, mark) = if ruled_out { ("out", "✗") } else { ("open", "·") };
     let asked = if asked { " asked" } else { "" };
     let _ = writeln!(
         svg,
         "<g class=\"{class}{asked}\"><rect x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" rx=\"4\"/>\
          <text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{mark} {}</text></g>",
-        BOX.0,
-        BOX.1,
-        top + BOX.1 / 2 + 5,
+        width(level),
+        HEIGHT,
+        top + HEIGHT / 2 + 5,
         level.text()
     );
 }

@@ -5,7 +5,7 @@ use crate::page::html::Html;
 use crate::text::{escape, grouped};
 use checker::{Example, Finding, Outcome};
 
-/// What a page's words come to beside the verdict.
+/// The sections' headings.
 const FOUND: &str = "What was found";
 const MODELS: &str = "Models ruled out";
 const HOW: &str = "How it was judged";
@@ -102,7 +102,9 @@ fn example(html: &mut Html, example: &Example) {
         ));
     }
     html.raw("<figcaption>\n");
-    html.command(&example.text);
+    if !example.text.is_empty() {
+        html.command(&example.text);
+    }
     if !example.operations.is_empty() {
         html.paragraph(&format!(
             "Entries of the history: {}.",

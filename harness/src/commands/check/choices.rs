@@ -136,8 +136,9 @@ impl Chosen {
             self.set("ww-deps", &Value::Bool(true), From::CommandLine)?;
         }
         self.options.failed_cas = match args.failed_cas {
-            FailedCasArg::Observe => FailedCas::Observe,
-            FailedCasArg::Drop => FailedCas::Drop,
+            Some(FailedCasArg::Observe) => FailedCas::Observe,
+            Some(FailedCasArg::Drop) => FailedCas::Drop,
+            None => FailedCas::Infer,
         };
         for text in &args.options {
             let (name, said) = pair("--option", "NAME=VALUE", text)?;
@@ -227,7 +228,7 @@ impl Chosen {
         if args.initial.is_some() && self.question() != Question::Linearizable {
             return leave_out("--initial", "objects that are linearizable or not");
         }
-        if args.failed_cas == FailedCasArg::Drop && !is(&[ModelName::CasRegister]) {
+        if args.failed_cas.is_some() && !is(&[ModelName::CasRegister]) {
             return leave_out("--failed-cas", "cas-register");
         }
         Ok(())
@@ -293,7 +294,8 @@ impl Chosen {
         }
         if is(ModelName::CasRegister) {
             let (what, from) = match self.options.failed_cas {
-                FailedCas::Observe => ("observe", From::Default),
+                FailedCas::Infer => ("observe, or drop where reads or writes failed too", From::Default),
+                FailedCas::Observe => ("observe", From::CommandLine),
                 FailedCas::Drop => ("drop", From::CommandLine),
             };
             choices.push(choice("a failed cas", what, from));
@@ -335,8 +337,10 @@ impl Chosen {
                 .filter(|(said, _)| *said)
                 .map(|(_, flag)| flag.to_string()),
         );
-        if args.failed_cas == FailedCasArg::Drop {
-            words.extend(["--failed-cas".into(), "drop".into()]);
+        match args.failed_cas {
+            Some(FailedCasArg::Observe) => words.extend(["--failed-cas".into(), "observe".into()]),
+            Some(FailedCasArg::Drop) => words.extend(["--failed-cas".into(), "drop".into()]),
+            None => {}
         }
         for option in &args.options {
             words.extend(["--option".into(), quoted(option)]);
