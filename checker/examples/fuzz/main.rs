@@ -5,6 +5,7 @@
 //! A kind is one file here, and one line in [`KINDS`]. The first disagreement is printed, with its seed and its history;
 //! the exit status is then 1.
 
+mod invariants;
 mod kafka;
 mod linear;
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -29,6 +30,7 @@ pub struct Arguments {
 type Kind = (&'static str, fn(&Arguments) -> Result<Vec<String>, String>);
 
 const KINDS: &[Kind] = &[
+    ("invariants", invariants::run),
     ("kafka", kafka::run),
     ("linear", linear::run),
     ("sessions", sessions::run),

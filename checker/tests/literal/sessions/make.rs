@@ -1,34 +1,35 @@
-//! Small random histories of sessions: some as a database with snapshots made them, some at random; and ways to spoil
+//! Small random histories of sessions: some at random, some as databases with snapshots make them; and ways to spoil
 //! them.
 
-use super::{Event, Txn};
+use super::{Event, Txn, snapshots};
 use crate::literal::random::Random;
 use std::collections::BTreeMap;
 
 /// A history of at most six transactions: as many as all orders of can be tried.
 pub fn make(random: &mut Random) -> Vec<Txn> {
+    match random.below(3) {
+        0 => at_random(random),
+        _ => snapshots::make(random),
+    }
+}
+
+/// Reads of versions of the right keys; sometimes each transaction sees one state, sometimes each read another.
+fn at_random(random: &mut Random) -> Vec<Txn> {
     let count = 1 + random.below(6);
     let (sessions, keys, longest) = (1 + random.below(4), 1 + random.below(3), 1 + random.below(4));
-    let style = random.below(4);
+    let mixed = random.percent(30);
     // All states that there have been, each key's last value.
     let mut states: Vec<BTreeMap<i64, i64>> = vec![BTreeMap::new()];
     let mut last_value = 0;
     let mut txns: Vec<Txn> = Vec::new();
     for _ in 0..count {
         let committed = !random.percent(8);
-        // How old a snapshot is depends on the style: 0 always the latest, others any.
-        let oldest = if style == 0 {
-            states.len() - 1
-        } else {
-            random.below(states.len())
-        };
-        let mut state = states[oldest].clone();
+        let mut state = states[random.below(states.len())].clone();
         let mut written = BTreeMap::new();
         let mut events = Vec::new();
         for _ in 0..1 + random.below(longest) {
             let key = random.below(keys) as i64;
-            if style == 3 {
-                // Each read sees a state of its own.
+            if mixed {
                 state = states[random.below(states.len())].clone();
                 state.extend(written.clone());
             }

@@ -5,6 +5,7 @@
 
 pub mod make;
 mod orders;
+mod snapshots;
 
 use orders::permutations;
 
