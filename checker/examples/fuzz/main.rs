@@ -8,7 +8,7 @@
 mod invariants;
 mod kafka;
 mod linear;
-#[allow(dead_code, reason = "the tests use the rest")]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 #[path = "../../tests/literal/mod.rs"]
 mod literal;
 mod seeds;

@@ -17,6 +17,7 @@ use super::search::{Found, Search};
 use super::timeline::{Timeline, says_something};
 use super::{Answer, Model, Stuck};
 use crate::{Budget, Spent};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What the history of one object is.
@@ -76,11 +77,13 @@ pub(crate) fn decide_all<M: Model>(
     model: &M,
     budget: &Budget,
 ) -> Vec<Decision> {
+    let fitted: Vec<OnceFitted<M>> = histories.iter().map(|_| OnceFitted::new()).collect();
     let ready: Vec<OnceReady<'_, M>> = histories.iter().map(|_| OnceReady::new()).collect();
     let first = First {
         histories,
         model,
         budget,
+        fitted: &fitted,
         ready: &ready,
         next: AtomicUsize::new(0),
         decided: AtomicUsize::new(0),
@@ -110,7 +113,10 @@ enum Ready<'a, M: Model> {
     Any(&'a M, Timeline<'a, M::Op>),
 }
 
-type OnceReady<'a, M> = std::sync::OnceLock<Ready<'a, M>>;
+type OnceReady<'a, M> = OnceLock<Ready<'a, M>>;
+
+/// The model as it is fitted to a history, where it is.
+type OnceFitted<M> = OnceLock<Option<M>>;
 
 impl<'a, M: Model> Ready<'a, M> {
     fn new(model: &'a M, operations: &'a [Operation<M::Op>]) -> Ready<'a, M> {
@@ -124,6 +130,21 @@ impl<'a, M: Model> Ready<'a, M> {
         match self {
             Ready::Register(walk) => &walk.events,
             Ready::Any(_, timeline) => &timeline.events,
+        }
+    }
+
+    /// What was found. Where a search that looks ahead gets stuck is not where the history fails first.
+    fn decision(&self, found: Found) -> Decision {
+        let exact = match self {
+            Ready::Register(_) => true,
+            Ready::Any(model, _) => !model.looks_ahead(),
+        };
+        match found {
+            Found::Order => Decision::Linearizable,
+            Found::Stuck { event } if exact => {
+                Decision::Stuck(self.events().get(event).map(|event| event.op()))
+            }
+            Found::Stuck { .. } => Decision::Stuck(None),
         }
     }
 
@@ -157,6 +178,7 @@ struct First<'a, 'b, M: Model> {
     histories: &'a [&'a [Operation<M::Op>]],
     model: &'a M,
     budget: &'b Budget,
+    fitted: &'a [OnceFitted<M>],
     ready: &'a [OnceReady<'a, M>],
     next: AtomicUsize,
     decided: AtomicUsize,
@@ -215,7 +237,10 @@ impl<'a, M: Model> First<'a, '_, M> {
                 Decision::Stuck(None)
             });
         }
-        let ready = self.ready[place].get_or_init(|| Ready::new(self.model, history));
+        let fitted = self.fitted[place]
+            .get_or_init(|| self.model.fitted(history))
+            .as_ref();
+        let ready = self.ready[place].get_or_init(|| Ready::new(fitted.unwrap_or(self.model), history));
         let mut search = ready.depth_first(false);
         let limits = Limits {
             steps: FIRST_STEPS + FIRST_STEPS_PER_EVENT * ready.events().len() as u64,
@@ -224,23 +249,16 @@ impl<'a, M: Model> First<'a, '_, M> {
             stop: &AtomicBool::new(false),
         };
         match search.run(&limits) {
-            Some(found) => Outcome::Decided(decision(found, ready.events())),
+            Some(found) => Outcome::Decided(ready.decision(found)),
             None => Outcome::Left(search),
         }
-    }
-}
-
-fn decision(found: Found, events: &[Event]) -> Decision {
-    match found {
-        Found::Order => Decision::Linearizable,
-        Found::Stuck { event } => Decision::Stuck(events.get(event).map(|event| event.op())),
     }
 }
 
 /// A history that two searches are raced over.
 struct Contest<'a> {
     place: usize,
-    events: &'a [Event],
+    conclude: Box<dyn Fn(Found) -> Decision + 'a>,
     one: Box<dyn Search + 'a>,
     make_other: Box<dyn Fn() -> Option<Box<dyn Search + 'a>> + 'a>,
     other: Option<Box<dyn Search + 'a>>,
@@ -256,7 +274,7 @@ impl<'a> Contest<'a> {
     fn new<M: Model>(place: usize, one: Box<dyn Search + 'a>, ready: &'a Ready<'a, M>) -> Contest<'a> {
         Contest {
             place,
-            events: ready.events(),
+            conclude: Box::new(|found| ready.decision(found)),
             one,
             make_other: Box::new(|| ready.breadth_first()),
             other: ready.breadth_first(),
@@ -291,7 +309,7 @@ impl<'a> Contest<'a> {
             0
         };
         self.account(budget);
-        found.map(|found| decision(found, self.events))
+        found.map(&self.conclude)
     }
 
     /// Says what it holds.
@@ -367,7 +385,8 @@ pub(crate) fn stuck<M: Model>(
     let event = at.and_then(completion);
     let event = event.unwrap_or_else(|| first_stuck(operations, model, &events, budget));
     let (before, numbers) = cut(operations, &events[..event]);
-    let ready = Ready::new(model, &before);
+    let fitted = model.fitted(&before);
+    let ready = Ready::new(fitted.as_ref().unwrap_or(model), &before);
     let mut search = ready.depth_first(true);
     search.run(&Limits {
         steps: SHOWN_STEPS,

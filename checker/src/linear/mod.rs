@@ -32,15 +32,18 @@ mod decide;
 mod engines;
 mod limits;
 mod mask;
+mod minimal;
 mod model;
 mod models;
 mod objects;
 mod operations;
+mod picture;
 mod race;
 mod register;
 mod report;
 mod search;
 mod timeline;
+mod words;
 
 pub use model::{AsRegister, Model};
 pub use models::register::{Register, RegisterOp};
@@ -83,13 +86,24 @@ pub(crate) fn judge(
     budget: &Budget,
     history: impl Iterator<Item = Result<Op, ReadError>>,
 ) -> Result<Judgement, JudgeError> {
+    use models::{counter, key_value, log, multi_register, mutex, queue, set};
+    let initial = options.initial.as_ref();
+    // What was asked for is no entry's fault: it is told as the first's.
+    let unfit = |why| JudgeError::Entry { index: 0, why };
     match model {
         ModelName::Register => judge_as(RecordedRegister::new(options, false), budget, history),
         ModelName::CasRegister => judge_as(RecordedRegister::new(options, true), budget, history),
-        _ => Err(JudgeError::Entry {
-            index: 0,
-            why: "this model is not judged yet".into(),
-        }),
+        ModelName::MultiRegister => judge_as(multi_register::MultiRegister::new(initial), budget, history),
+        ModelName::Mutex => judge_as(mutex::Mutex, budget, history),
+        ModelName::Set => judge_as(set::Set::new(initial).map_err(unfit)?, budget, history),
+        ModelName::Queue => judge_as(queue::Queue::new(initial).map_err(unfit)?, budget, history),
+        ModelName::Counter => judge_as(counter::Counter::new(initial).map_err(unfit)?, budget, history),
+        ModelName::Log => judge_as(log::Log::default(), budget, history),
+        ModelName::KeyValue => judge_as(key_value::KeyValue::new(initial).map_err(unfit)?, budget, history),
+        other => Err(unfit(format!(
+            "{} is not judged by linearizability",
+            other.text()
+        ))),
     }
 }
 

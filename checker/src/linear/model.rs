@@ -1,6 +1,7 @@
 //! What an object does, one operation at a time: the sequential side of linearizability (Herlihy and Wing, 1990).
 
 use super::models::register::{Register, RegisterOp};
+use super::operations::Operation;
 use crate::Reason;
 use history::Value;
 use std::hash::Hash;
@@ -40,7 +41,7 @@ use std::hash::Hash;
 ///     }
 /// }
 /// ```
-pub trait Model: Sync {
+pub trait Model: Send + Sync {
     /// An operation with its answer. Equal operations are interchangeable.
     type Op: Clone + Eq + Hash + Send + Sync;
     /// A state.
@@ -67,6 +68,43 @@ pub trait Model: Sync {
     fn state_bytes(&self, state: &Self::State) -> u64 {
         let _ = state;
         0
+    }
+
+    /// This model as it is fitted to one history, of which it may then tell states apart only as far as some operation
+    /// can. Those that completed must all be in an order, others need not. None where it is the same for all.
+    fn fitted(&self, operations: &[Operation<Self::Op>]) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = operations;
+        None
+    }
+
+    /// Whether this model, or what is fitted to a history, refuses states that are lost only because of what comes later:
+    /// by [`Model::fitted`] or [`Model::reaches`].
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// How early an operation has to come, where that can be told: of those still to come, the one that this is least
+    /// for is asked of [`Model::reaches`].
+    fn bound(&self, op: &Self::Op) -> Option<u64> {
+        let _ = op;
+        None
+    }
+
+    /// Whether some operations, none of which resets, may lead from a state to one in which an operation is possible.
+    /// True where nobody knows.
+    fn reaches(&self, state: &Self::State, op: &Self::Op) -> bool {
+        let _ = (state, op);
+        true
+    }
+
+    /// Whether an operation makes a state that does not depend on the one before, so that [`Model::reaches`] says
+    /// nothing across it.
+    fn resets(&self, op: &Self::Op) -> bool {
+        let _ = op;
+        false
     }
 }
 

@@ -14,6 +14,7 @@ pub struct Operation<Op> {
     pub op: Op,
     invoked: u64,
     completed: Option<u64>,
+    optional: bool,
 }
 
 /// An operation that completed before it was invoked.
@@ -50,6 +51,7 @@ impl<Op> Operation<Op> {
             op,
             invoked,
             completed: Some(completed),
+            optional: false,
         })
     }
 
@@ -59,7 +61,21 @@ impl<Op> Operation<Op> {
             op,
             invoked,
             completed: None,
+            optional: true,
         }
+    }
+
+    /// The same, which now may have taken effect while it was open, or never. What it answered holds only if it did.
+    pub(crate) fn or_never(self) -> Operation<Op> {
+        Operation {
+            optional: true,
+            ..self
+        }
+    }
+
+    /// Whether it took effect for certain.
+    pub fn certain(&self) -> bool {
+        !self.optional
     }
 
     /// When it was invoked.

@@ -1,10 +1,12 @@
 //! The judgement on the objects of a history.
 
-use super::decide::{Decision, Undecided, decide_all, stuck};
+use super::decide::{Decision, Undecided, decide_all};
+use super::minimal::minimal;
 use super::model::Recorded;
 use super::objects::Object;
-use super::{Operation, Stuck};
+use super::{Operation, words};
 use crate::{Budget, Example, Finding, Judgement, Operations, Outcome, Reason, codes};
+use std::time::Duration;
 
 /// The anomaly's name.
 pub(crate) const NONLINEARIZABLE: &str = "nonlinearizable";
@@ -17,7 +19,9 @@ pub(crate) fn report<M: Recorded>(
     budget: &Budget,
 ) -> Judgement {
     let histories: Vec<&[Operation<M::Op>]> = objects.iter().map(|object| &object.operations[..]).collect();
+    let left = budget.left();
     let decisions = decide_all(&histories, model, budget);
+    let took = left.saturating_sub(budget.left());
     let failing = |place: &usize| matches!(decisions[*place], Decision::Stuck(_));
     let failing: Vec<usize> = (0..objects.len()).filter(failing).collect();
     let mut reasons = Vec::new();
@@ -38,7 +42,7 @@ pub(crate) fn report<M: Recorded>(
             Decision::Stuck(at) => at,
             _ => None,
         };
-        example(model, object, &stuck(&object.operations, model, at, budget))
+        example(model, object, at, took, budget)
     });
     reasons.extend(model.assumed());
     let finding = Finding::new(NONLINEARIZABLE, failing.len() as u64, examples.collect());
@@ -96,25 +100,27 @@ fn names<Op>(objects: &[Object<Op>], places: &[usize]) -> String {
     named.join(", ")
 }
 
-/// The operation that cannot be placed, after the last that could be.
-fn example<M: Recorded>(model: &M, object: &Object<M::Op>, stuck: &Stuck) -> Example {
-    let last = stuck.linearized.iter().rev().take(NAMED).rev();
-    let mut entries: Vec<u64> = Vec::new();
-    let mut lines: Vec<String> = Vec::new();
-    for op in last.chain([&stuck.at]) {
-        let (operation, origin) = (&object.operations[*op], &object.origins[*op]);
-        entries.extend([Some(origin.invoked), origin.completed].into_iter().flatten());
-        lines.push(format!("{} {}", origin.invoked, model.words(&operation.op)));
-    }
-    entries.sort_unstable();
-    let key = object
-        .key
-        .as_ref()
-        .map_or(String::new(), |key| format!("key {key}: "));
-    let cannot = lines.pop().unwrap_or_default();
-    Example {
-        operations: entries,
-        text: format!("{key}after\n{}\nthere is no room for\n{cannot}", lines.join("\n")),
-        picture: None,
-    }
+/// The least time that explaining one object may take, where there is as much: below, nobody notices.
+const LEAST_TO_EXPLAIN: Duration = Duration::from_millis(300);
+
+/// A counterexample of an object that fails. It takes no longer than the verdict did, or than nobody notices.
+fn example<M: Recorded>(
+    model: &M,
+    object: &Object<M::Op>,
+    at: Option<usize>,
+    took: Duration,
+    budget: &Budget,
+) -> Example {
+    let time = took.max(LEAST_TO_EXPLAIN).min(budget.left());
+    let explaining = Budget::new(time, budget.memory_left());
+    let stuck = at
+        .and_then(|at| object.operations[at].completed_at())
+        .unwrap_or(0);
+    let found = minimal(&object.operations, model, stuck, &explaining);
+    words::example(
+        object,
+        model,
+        &found,
+        &Budget::new(LEAST_TO_EXPLAIN, budget.memory_left()),
+    )
 }

@@ -28,10 +28,15 @@ pub(crate) struct Timeline<'a, Op> {
     pub(crate) reads: Vec<bool>,
     /// By operation: the place of its completion among the events.
     pub(crate) completions: Vec<u32>,
+    /// By operation: whether it completed, and may still never have taken effect.
+    pub(crate) optional: Vec<bool>,
     /// By sort of pending operations: its kind.
     pub(crate) pending: Vec<u32>,
     /// Slots.
     pub(crate) width: usize,
+    /// By event: of the operations that are invoked there or later, and complete before anything that is invoked there
+    /// or later resets, the kind that has to come earliest. Empty where no kind has to.
+    pub(crate) ahead: Vec<Option<u32>>,
 }
 
 impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
@@ -44,8 +49,13 @@ impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
             samples: Vec::new(),
             reads: Vec::new(),
             completions: vec![u32::MAX; operations.len()],
+            optional: operations
+                .iter()
+                .map(|operation| !operation.certain() && operation.completed_at().is_some())
+                .collect(),
             pending: Vec::new(),
             width: 0,
+            ahead: Vec::new(),
         };
         let mut numbers: FxHashMap<&Op, u32> = FxHashMap::default();
         for operation in operations {
@@ -57,7 +67,33 @@ impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
             timeline.kinds.push(kind);
         }
         timeline.seat(operations);
+        timeline.look_ahead(model);
         timeline
+    }
+
+    fn look_ahead<M: Model<Op = Op>>(&mut self, model: &M) {
+        let bounds: Vec<Option<u64>> = self.samples.iter().map(|op| model.bound(op)).collect();
+        if bounds.iter().all(Option::is_none) {
+            return;
+        }
+        self.ahead = vec![None; self.events.len()];
+        let mut earliest: Option<(u64, u32)> = None;
+        let mut reset = u32::MAX;
+        for (place, event) in self.events.iter().enumerate().rev() {
+            if !event.completes() {
+                let kind = self.kinds[event.op()];
+                let completion = self.completions[event.op()];
+                if model.resets(self.samples[kind as usize]) {
+                    (earliest, reset) = (None, place as u32);
+                } else if let Some(bound) = bounds[kind as usize]
+                    && completion < reset
+                    && !self.optional[event.op()]
+                {
+                    earliest = Some(earliest.map_or((bound, kind), |known| known.min((bound, kind))));
+                }
+            }
+            self.ahead[place] = earliest.map(|(_, kind)| kind);
+        }
     }
 
     fn seat(&mut self, operations: &[Operation<Op>]) {
@@ -93,6 +129,7 @@ impl<'a, Op: Clone + Eq + std::hash::Hash> Timeline<'a, Op> {
         match placed {
             Placed::Operation(op) => self.kinds[op as usize],
             Placed::Pending(sort) => self.pending[sort as usize],
+            Placed::Never => NO_KIND,
         }
     }
 
@@ -123,6 +160,7 @@ pub(crate) fn resolve(
     let placed = order.iter().filter_map(|placed| match placed {
         Placed::Operation(op) => Some(*op as usize),
         Placed::Pending(sort) => invoked[*sort as usize].pop_front(),
+        Placed::Never => None,
     });
     placed.collect()
 }
@@ -134,9 +172,13 @@ pub(crate) enum Placed {
     Operation(u32),
     /// Some pending operation of a sort.
     Pending(u32),
+    /// What completes next never takes effect.
+    Never,
 }
 
 /// Which operations say something: all but reads that never completed.
 pub(crate) fn says_something<M: Model>(model: &M, operations: &[Operation<M::Op>]) -> impl Fn(usize) -> bool {
     |op| operations[op].completed_at().is_some() || !model.reads_only(&operations[op].op)
 }
+/// The kind of nothing.
+const NO_KIND: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! Kafka histories that something else recorded.
 
 mod agreement;
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, unused_imports, reason = "other tests use the rest")]
 #[path = "../literal/mod.rs"]
 mod literal;

@@ -163,6 +163,7 @@ impl Walk {
         let what = match placed {
             Placed::Operation(op) => self.ops[op as usize],
             Placed::Pending(sort) => self.pending[sort as usize],
+            Placed::Never => return false,
         };
         matches!(what, RegisterOp::Write(_))
     }

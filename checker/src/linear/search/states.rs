@@ -73,6 +73,17 @@ impl<'a, M: Model> States<'a, M> {
         after
     }
 
+    /// Whether a state leads to one in which an operation of a kind is possible.
+    pub(crate) fn reaches(&self, state: u32, kind: u32) -> bool {
+        self.model
+            .reaches(&self.states[state as usize], self.kinds[kind as usize])
+    }
+
+    /// Whether operations of a kind reset.
+    pub(crate) fn resets(&self, kind: u32) -> bool {
+        self.model.resets(self.kinds[kind as usize])
+    }
+
     /// How many steps were made.
     pub(crate) fn made(&self) -> usize {
         self.steps.len()

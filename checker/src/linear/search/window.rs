@@ -57,8 +57,8 @@ pub(crate) struct Window<'a, M: Model, K> {
     choices: Vec<Choice<K>>,
     left: Vec<Placed>,
     path: Vec<Placed>,
-    /// By kind: the turn in which it was last listed.
-    listed: Vec<u64>,
+    /// By kind, of what is certain and of what is not: the turn in which it was last listed.
+    listed: Vec<[u64; 2]>,
     turn: u64,
     furthest: u32,
     next: Next,
@@ -92,7 +92,7 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
             choices: Vec::new(),
             left: Vec::new(),
             path: Vec::new(),
-            listed: vec![0; timeline.samples.len()],
+            listed: vec![[0; 2]; timeline.samples.len()],
             turn: 0,
             furthest: 0,
             next: Next::Advance,
@@ -180,19 +180,21 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
         });
         let by_completion = |placed: &Placed| match placed {
             Placed::Operation(op) => timeline.completions[*op as usize],
-            Placed::Pending(_) => u32::MAX,
+            Placed::Pending(_) | Placed::Never => u32::MAX,
         };
         self.left[slots..].sort_unstable_by_key(|placed| std::cmp::Reverse(by_completion(placed)));
         self.leave_out_equals(from);
     }
 
-    /// Of equal operations, only the one that completes first is worth a try.
+    /// Of equal operations, only the one that completes first is worth a try; of those that may never take effect, too,
+    /// but they are no substitute for those that must.
     fn leave_out_equals(&mut self, from: usize) {
         self.turn += 1;
         let mut kept = self.left.len();
         for place in (from..self.left.len()).rev() {
             let placed = self.left[place];
-            let listed = &mut self.listed[self.timeline.kind(placed) as usize];
+            let optional = matches!(placed, Placed::Operation(op) if self.timeline.optional[op as usize]);
+            let listed = &mut self.listed[self.timeline.kind(placed) as usize][usize::from(optional)];
             if *listed != self.turn {
                 *listed = self.turn;
                 kept -= 1;
@@ -204,6 +206,14 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
 
     /// Does what was chosen.
     fn take(&mut self, placed: Placed) {
+        if placed == Placed::Never {
+            let event = self.timeline.events[self.here.event as usize];
+            if let Seat::Slot(slot) = self.timeline.seats[event.op()] {
+                self.open.cut(slot as usize);
+            }
+            self.here.event += 1;
+            return;
+        }
         let kind = self.timeline.kind(placed);
         let Some(after) = self.states.step(self.here.state, kind) else {
             return;
@@ -215,6 +225,7 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
                 }
             }
             Placed::Pending(sort) => self.used = self.sets.with(self.used, sort),
+            Placed::Never => {}
         }
         self.path.push(placed);
         if after != self.here.state {
@@ -244,8 +255,28 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
         false
     }
 
+    /// Whether what has to come can never come, whatever is done before.
+    fn hopeless(&self) -> bool {
+        let timeline = self.timeline;
+        let ahead = timeline.ahead.get(self.here.event as usize).copied().flatten();
+        if ahead.is_none_or(|kind| self.states.reaches(self.here.state, kind)) {
+            return false;
+        }
+        let mut resets = false;
+        self.open.without(&self.here.done).each(|slot| {
+            resets |= self.states.resets(timeline.kinds[self.at[slot] as usize]);
+        });
+        let spare = |(sort, kind): (u32, &u32)| {
+            self.invoked[sort as usize] > self.sets.count(self.used, sort) && self.states.resets(*kind)
+        };
+        !resets && !(0u32..).zip(&timeline.pending).any(spare)
+    }
+
     /// Comes to a completion that is not done yet.
     fn decide(&mut self, remember: bool) {
+        if self.hopeless() {
+            return;
+        }
         if remember && !self.seen.come(self.here.clone(), self.used, &self.sets) {
             return;
         }
@@ -256,6 +287,10 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
             left: self.left.len() as u32,
         });
         self.list();
+        let event = self.timeline.events[self.here.event as usize];
+        if self.timeline.optional[event.op()] {
+            self.left.push(Placed::Never);
+        }
     }
 }
 

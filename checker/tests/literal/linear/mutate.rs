@@ -6,39 +6,54 @@ use history::{Kind, Op, Value};
 
 /// Changes one thing, and stamps the entries anew.
 pub fn mutate(history: &mut Vec<Op>, random: &mut Random) {
-    let done: Vec<usize> = (0..history.len())
-        .filter(|&at| history[at].kind == Kind::Ok)
-        .collect();
-    let failed: Vec<usize> = (0..history.len())
-        .filter(|&at| history[at].kind == Kind::Fail)
-        .collect();
-    if !failed.is_empty() && random.percent(30) {
-        // It did happen, then.
-        history[*random.pick(&failed)].kind = Kind::Ok;
-    } else if !done.is_empty() {
-        let at = *random.pick(&done);
-        match random.below(6) {
-            0 | 1 => history[at].body.value = change(&history[at].body.value, random),
-            2 => swap_answers(history, at, *random.pick(&done)),
-            3 => drop_operation(history, at),
-            4 => history[at].kind = *random.pick(&[Kind::Info, Kind::Fail]),
-            _ => move_completion(history, at, random),
+    let of = |kind: Kind| move |op: &Op| op.kind == kind;
+    let done = places(history, of(Kind::Ok));
+    let failed = places(history, |op| op.kind == Kind::Fail && !tells(op));
+    let told = places(history, |op| op.kind == Kind::Ok && tells(op));
+    match random.below(8) {
+        0..=2 if !told.is_empty() => {
+            let at = *random.pick(&told);
+            let value = &mut history[at].body.value;
+            *value = change(value, random);
         }
-        retire(history);
+        3 if !told.is_empty() => swap_answers(history, *random.pick(&told), *random.pick(&told)),
+        // It did happen, then.
+        4 if !failed.is_empty() => history[*random.pick(&failed)].kind = Kind::Ok,
+        5 if !done.is_empty() => drop_operation(history, *random.pick(&done)),
+        6 if !done.is_empty() => history[*random.pick(&done)].kind = *random.pick(&[Kind::Info, Kind::Fail]),
+        _ if !done.is_empty() => move_completion(history, *random.pick(&done), random),
+        _ => {}
     }
+    retire(history);
     stamp(history, random);
+}
+
+fn places(history: &[Op], which: impl Fn(&Op) -> bool) -> Vec<usize> {
+    (0..history.len()).filter(|at| which(&history[*at])).collect()
+}
+
+/// Whether what an operation answers says something: of others it only repeats what was asked.
+pub fn tells(op: &Op) -> bool {
+    match &*op.body.f {
+        "read" | "get" | "dequeue" | "txn" => true,
+        // A log's answers an offset.
+        "append" => op.body.value.list().is_none(),
+        _ => false,
+    }
 }
 
 /// Another value of the same shape.
 fn change(value: &Value, random: &mut Random) -> Value {
     match value {
+        Value::List(elements) if matches!(elements.first(), Some(Value::List(_))) => {
+            change_transaction(elements, random)
+        }
         Value::List(elements) if !elements.is_empty() => {
             let mut elements = elements.to_vec();
-            let at = random.below(elements.len());
-            elements[at] = match &elements[at] {
-                Value::Keyword(name) => Value::Keyword(name.clone()),
-                other => change(other, random),
-            };
+            // A key stays what it is.
+            let keyed = matches!(elements[0], Value::Text(_));
+            let at = if keyed { 1 } else { random.below(elements.len()) };
+            elements[at] = change(&elements[at], random);
             Value::List(elements.into())
         }
         Value::Text(text) if text.len() > 1 && random.percent(50) => Value::Text(text[1..].into()),
@@ -48,8 +63,23 @@ fn change(value: &Value, random: &mut Random) -> Value {
     }
 }
 
+/// Changes what one of its reads answered, or nothing where it has none.
+fn change_transaction(micros: &[Value], random: &mut Random) -> Value {
+    let mut micros = micros.to_vec();
+    let at = random.below(micros.len());
+    if let Some([kind, key, _]) = micros[at].list()
+        && kind.name() == Some("read")
+    {
+        let value = small(random);
+        micros[at] = Value::List([kind.clone(), key.clone(), value].into());
+    }
+    Value::List(micros.into())
+}
+
+/// Swaps what two operations answered that asked the same.
 fn swap_answers(history: &mut [Op], one: usize, other: usize) {
-    if history[one].body.f == history[other].body.f {
+    let asked = |at: usize| &history[invocation(history, at)].body;
+    if asked(one) == asked(other) {
         let value = history[one].body.value.clone();
         history[one].body.value = std::mem::replace(&mut history[other].body.value, value);
     }

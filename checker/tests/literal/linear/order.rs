@@ -1,5 +1,6 @@
 //! Is there an order? Every one that real time allows is tried, with and without what may not have happened.
 
+use super::mutate::tells;
 use super::object::{initial, perform};
 use checker::{FailedCas, ModelName};
 use history::{Kind, Op, Value};
@@ -10,6 +11,8 @@ struct Operation<'a> {
     asked: &'a Value,
     kind: Kind,
     answer: &'a Value,
+    /// Whether the answer says something.
+    tells: bool,
     begins: usize,
     ends: usize,
 }
@@ -35,16 +38,21 @@ fn pair(history: &[Op]) -> Vec<Operation<'_>> {
         .filter(|(_, op)| op.kind == Kind::Invoke)
     {
         let completion = (begins + 1..history.len()).find(|&at| history[at].process == op.process);
-        let (kind, answer, ends) = match completion.map(|at| (history[at].kind, &history[at].body.value, at))
-        {
-            Some((kind @ (Kind::Ok | Kind::Fail), answer, at)) => (kind, answer, at),
-            _ => (Kind::Info, &op.body.value, usize::MAX),
+        let (completion, ends) = match completion {
+            Some(at) if history[at].kind != Kind::Info => (&history[at], at),
+            _ => (op, usize::MAX),
+        };
+        let kind = if ends == usize::MAX {
+            Kind::Info
+        } else {
+            completion.kind
         };
         operations.push(Operation {
             f: &op.body.f,
             asked: &op.body.value,
             kind,
-            answer,
+            answer: &completion.body.value,
+            tells: tells(completion),
             begins,
             ends,
         });
@@ -76,7 +84,7 @@ fn search(model: ModelName, operations: &[Operation], placed: &mut Vec<bool>, st
 fn step(model: ModelName, state: &Value, operation: &Operation) -> Option<Value> {
     let (after, answer) = perform(model, state, operation.f, operation.asked);
     let fits = match (operation.kind, &answer) {
-        (Kind::Ok, Some(answer)) => same(answer, operation.answer),
+        (Kind::Ok, Some(answer)) => !operation.tells || same(model, answer, operation.answer),
         (Kind::Fail, answer) => answer.is_none(),
         (Kind::Info, _) => true,
         _ => false,
@@ -84,13 +92,14 @@ fn step(model: ModelName, state: &Value, operation: &Operation) -> Option<Value>
     fits.then_some(after)
 }
 
-/// A read of a set may come as a list.
-fn same(performed: &Value, recorded: &Value) -> bool {
-    match (performed, recorded) {
-        (Value::List(elements), Value::Set(recorded)) => {
-            let mut recorded = recorded.to_vec();
-            recorded.sort();
-            recorded[..] == elements[..]
+/// A read of a set may come as a list, in any order.
+fn same(model: ModelName, performed: &Value, recorded: &Value) -> bool {
+    match recorded {
+        Value::List(elements) | Value::Set(elements) if model == ModelName::Set => {
+            let mut elements = elements.to_vec();
+            elements.sort();
+            elements.dedup();
+            performed.list() == Some(&elements)
         }
         _ => performed == recorded,
     }
