@@ -115,3 +115,46 @@ pub(crate) fn adjacent(kinds: &[EdgeKind]) -> bool {
         .zip(next)
         .any(|(one, other)| (*one, *other) == (EdgeKind::Rw, EdgeKind::Rw))
 }
+
+/// An anomaly of transactions, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum TxnAnomaly {
+    /// A list has an element twice.
+    DuplicateElements,
+    /// The versions of a key precede each other in a circle.
+    CyclicVersions,
+    /// Two lists of a key contradict each other.
+    IncompatibleOrder,
+    /// A transaction read what it wrote later.
+    FutureRead,
+    /// A committed transaction read an aborted one's write.
+    G1a,
+    /// A committed transaction read a write that its writer overwrote.
+    G1b,
+    /// A committed transaction wrote on top of an aborted one's write.
+    DirtyUpdate,
+    /// A transaction's read contradicts its own earlier steps.
+    Internal,
+    /// Two transactions read one version and then both wrote.
+    LostUpdate,
+    /// A cycle.
+    Cycle(CycleAnomaly),
+}
+
+impl TxnAnomaly {
+    /// Its name. Those of cycles are the item forms: predicates are not looked at.
+    pub(crate) fn name(self) -> String {
+        match self {
+            TxnAnomaly::DuplicateElements => "duplicate-elements".into(),
+            TxnAnomaly::CyclicVersions => "cyclic-versions".into(),
+            TxnAnomaly::IncompatibleOrder => "incompatible-order".into(),
+            TxnAnomaly::FutureRead => "future-read".into(),
+            TxnAnomaly::G1a => "G1a".into(),
+            TxnAnomaly::G1b => "G1b".into(),
+            TxnAnomaly::DirtyUpdate => "dirty-update".into(),
+            TxnAnomaly::Internal => "internal".into(),
+            TxnAnomaly::LostUpdate => "lost-update".into(),
+            TxnAnomaly::Cycle(cycle) => cycle.name(true),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Instances of anomalies that are no cycles, counted; some are kept as examples.
+
+use crate::{Example, Finding};
+
+/// The instances of one anomaly.
+#[derive(Debug, Default)]
+pub(super) struct Instances {
+    /// How many there are.
+    pub(super) count: u64,
+    /// The first of them.
+    pub(super) examples: Vec<Example>,
+}
+
+impl Instances {
+    /// Adds one. The example is made only where it is kept.
+    pub(super) fn add(&mut self, example: impl FnOnce() -> Example) {
+        self.count += 1;
+        if self.examples.len() < Finding::EXAMPLES {
+            self.examples.push(example());
+        }
+    }
+}
+
+/// An example: indexes of entries, and what happened.
+pub(super) fn example(mut operations: Vec<u64>, text: String) -> Example {
+    operations.sort_unstable();
+    operations.dedup();
+    Example {
+        operations,
+        text,
+        picture: None,
+    }
+}

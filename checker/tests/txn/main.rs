@@ -1,0 +1,3 @@
+//! Transactions: known histories of others, held against their verdicts.
+
+mod known;
