@@ -50,9 +50,7 @@ impl<R: BufRead> EtcdLog<R> {
     pub fn next(&mut self) -> Result<Option<Raw>, ReadError> {
         while let Some(length) = self.window.line_length()? {
             let line = self.window.line_text(length)?;
-            let read = if line.is_empty() {
-                Ok(None)
-            } else if let Some(operation) = operation_of(line) {
+            let read = if let Some(operation) = operation_of(line) {
                 self.may_go_on = false;
                 entry(operation, &mut self.names, &mut self.fast).map(Some)
             } else if is_log_line(line) {

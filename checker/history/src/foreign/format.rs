@@ -154,14 +154,21 @@ fn json(text: &[u8]) -> Format {
     }
 }
 
-/// Porcupine's has a bare map a line, each with a key.
+/// Porcupine's has a bare map a line, each with a key of its own (not one within its value).
 fn edn(text: &[u8]) -> Format {
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if line.first() == Some(&b'{') && find(line, b":key ") {
-        Format::PorcupineKvEdn
-    } else {
-        Format::JepsenEdn
+    let mut depth = 0_i32;
+    for (at, byte) in line.iter().enumerate() {
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth -= 1,
+            b':' if depth == 1 && line.first() == Some(&b'{') && line[at..].starts_with(b":key ") => {
+                return Format::PorcupineKvEdn;
+            }
+            _ => {}
+        }
     }
+    Format::JepsenEdn
 }
 
 fn by_name(name: &str) -> Option<Format> {

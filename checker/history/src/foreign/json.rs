@@ -5,7 +5,7 @@ use super::Format;
 use super::duplicates::any_twice;
 use super::names::Names;
 use super::raw::Raw;
-use super::window::{FORM_LIMIT, Window};
+use super::window::{Window, white_space};
 use crate::{ReadError, Value};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -119,29 +119,7 @@ impl<R: BufRead> Json<R> {
 
     /// The next byte that is no white space; it is not taken.
     fn next_byte(&mut self) -> Result<Option<u8>, ReadError> {
-        let mut skipped = 0_usize;
-        loop {
-            let unread = self.window.unread();
-            let blank = unread
-                .iter()
-                .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-                .unwrap_or(unread.len());
-            self.window.take(blank);
-            if let Some(byte) = self.window.unread().first() {
-                return Ok(Some(*byte));
-            }
-            skipped = skipped.saturating_add(blank);
-            if skipped > FORM_LIMIT {
-                let why = format!(
-                    "{} MiB of white space before this: expected an entry",
-                    FORM_LIMIT >> 20
-                );
-                return Err(self.wrong(why));
-            }
-            if !self.window.more()? {
-                return Ok(None);
-            }
-        }
+        self.window.next_byte(white_space)
     }
 
     fn expect(&mut self, byte: u8, why: &str) -> Result<(), ReadError> {

@@ -34,16 +34,28 @@ impl Names {
         if name.len() > LONGEST {
             return name.into();
         }
-        // FNV-1a, folded.
-        let mut hash = 0x811c_9dc5_u32;
-        for byte in name.bytes() {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-        let slot = (hash ^ (hash >> 16)) as usize % SLOTS;
+        let slot = slot(name.as_bytes());
         match self.slots.get_mut(slot) {
             Some(Some(known)) if **known == *name => known.clone(),
             Some(free) => free.insert(name.into()).clone(),
             None => name.into(),
         }
     }
+}
+
+/// The slot of a name, by its first and last eight bytes and its length.
+fn slot(name: &[u8]) -> usize {
+    let eight = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        let length = bytes.len().min(8);
+        if let (Some(to), Some(from)) = (word.get_mut(..length), bytes.get(..length)) {
+            to.copy_from_slice(from);
+        }
+        u64::from_le_bytes(word)
+    };
+    let last = name.get(name.len().saturating_sub(8)..).unwrap_or_default();
+    let mixed =
+        (eight(name) ^ eight(last).rotate_left(29) ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // The top bits are the best mixed.
+    (mixed >> 56) as usize % SLOTS
 }

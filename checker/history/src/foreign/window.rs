@@ -97,6 +97,33 @@ impl<R: BufRead> Window<R> {
         Ok(got > 0)
     }
 
+    /// Passes over what is blank, as `blank_length` says of bytes that begin in it, and gives the byte behind; that is
+    /// not taken. None at the file's end.
+    pub fn next_byte(
+        &mut self,
+        mut blank_length: impl FnMut(&[u8]) -> usize,
+    ) -> Result<Option<u8>, ReadError> {
+        let mut passed = 0_usize;
+        loop {
+            let blank = blank_length(self.unread());
+            self.take(blank);
+            if let Some(byte) = self.unread().first() {
+                return Ok(Some(*byte));
+            }
+            passed = passed.saturating_add(blank);
+            if passed > FORM_LIMIT {
+                let why = format!(
+                    "{} MiB of white space and comments before this: expected an entry",
+                    FORM_LIMIT >> 20
+                );
+                return Err(self.error(0, why));
+            }
+            if !self.more()? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// The line of a place in what is unread.
     pub fn line_at(&self, place: usize) -> u64 {
         let before = self.unread().get(..place).unwrap_or(self.unread());
@@ -112,8 +139,10 @@ impl<R: BufRead> Window<R> {
         }
     }
 
-    /// The length of the line that begins what is unread, with its newline; none at the file's end.
+    /// The length of the next line that is not empty, with its newline; none at the file's end. White space before it
+    /// is taken.
     pub fn line_length(&mut self) -> Result<Option<usize>, ReadError> {
+        self.next_byte(white_space)?;
         let mut searched = 0;
         loop {
             let rest = self.unread().get(searched..).unwrap_or_default();
@@ -137,6 +166,17 @@ impl<R: BufRead> Window<R> {
     }
 }
 
+/// How many bytes of ASCII white space there are.
+pub(super) fn white_space(bytes: &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
+    end.unwrap_or(bytes.len())
+}
+
+/// How many newlines there are. Counted in bytes, and those summed before they overflow: the compiler makes vectors of
+/// that, which it does not of a plain count.
 fn newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    let stretches = bytes.chunks(u8::MAX as usize);
+    stretches
+        .map(|stretch| u64::from(stretch.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>()))
+        .sum()
 }

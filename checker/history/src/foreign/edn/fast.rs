@@ -83,6 +83,15 @@ impl Fast {
         loop {
             at = past_blank(bytes, at)?;
             let byte = *bytes.get(at).ok_or(Stop::More)?;
+            // Most values are small numbers in lists.
+            if byte.is_ascii_digit()
+                && !self.open.is_empty()
+                && let Some((number, end)) = small_number(bytes, at)
+            {
+                self.values.push(Value::Int(number));
+                at = end;
+                continue;
+            }
             let (value, end) = match byte {
                 b'[' | b'(' | b'{' => {
                     self.begin(byte, false, at)?;
@@ -134,23 +143,23 @@ impl Fast {
             return Err(Stop::Unusual);
         }
         // A bracket's start is never beyond the values: each is popped before those below it.
-        let inner = self.values.drain(open.start..);
+        let inner = self.values.split_off(open.start.min(self.values.len()));
         if open.close != b'}' {
-            return Ok(Value::List(inner.collect()));
+            return Ok(Value::List(inner.into()));
         }
-        if open.is_set {
-            let elements: Box<[Value]> = inner.collect();
-            return match any_twice(elements.iter()) {
-                true => Err(Stop::Unusual),
-                false => Ok(Value::Set(elements)),
-            };
+        if !open.is_set {
+            return map(inner);
         }
-        map(inner)
+        match any_twice(inner.iter()) {
+            true => Err(Stop::Unusual),
+            false => Ok(Value::Set(inner.into())),
+        }
     }
 }
 
-fn map(mut inner: impl ExactSizeIterator<Item = Value>) -> Result<Value, Stop> {
+fn map(inner: Vec<Value>) -> Result<Value, Stop> {
     let mut pairs = Vec::with_capacity(inner.len() / 2);
+    let mut inner = inner.into_iter();
     while let Some(key) = inner.next() {
         pairs.push((key, inner.next().ok_or(Stop::Unusual)?));
     }
@@ -206,6 +215,25 @@ fn word(word: &[u8], names: &mut Names) -> Result<Value, Stop> {
         b"false" => Ok(Value::Bool(false)),
         name => keyword(name, names),
     }
+}
+
+/// More digits than that may not fit.
+const SMALL_DIGITS: usize = 18;
+
+/// A number of few digits without a sign, whose end is in sight; none is anything else.
+fn small_number(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let mut value = 0;
+    for (length, byte) in bytes.get(at..)?.iter().take(SMALL_DIGITS + 1).enumerate() {
+        if !byte.is_ascii_digit() {
+            let octal = length > 1 && bytes.get(at) == Some(&b'0');
+            return (ends_token(*byte) && !octal).then_some((value, at + length));
+        }
+        if length == SMALL_DIGITS {
+            return None;
+        }
+        value = value * 10 + i64::from(byte - b'0');
+    }
+    None
 }
 
 /// A number of decimal digits; one that begins with a zero may be octal, and is left to the library.

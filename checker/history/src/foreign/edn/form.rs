@@ -2,14 +2,33 @@
 
 use super::{DEEPEST, Stop};
 
+/// What a byte is to a tokenizer, looked up: that is what the parser does most.
+const CLASS: [u8; 256] = classes();
+const BLANK: u8 = 1;
+const ENDS_TOKEN: u8 = 2;
+
+const fn classes() -> [u8; 256] {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < classes.len() {
+        classes[byte] = match byte as u8 {
+            b' ' | b',' | b'\t'..=b'\r' => BLANK | ENDS_TOKEN,
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'"' | b';' => ENDS_TOKEN,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+}
+
 /// White space, as EDN has it: commas too.
 pub(super) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b',' | b'\t'..=b'\r')
+    CLASS[usize::from(byte)] & BLANK != 0
 }
 
 /// Whether a byte ends a token.
 pub(super) fn ends_token(byte: u8) -> bool {
-    is_blank(byte) || matches!(byte, b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'"' | b';')
+    CLASS[usize::from(byte)] & ENDS_TOKEN != 0
 }
 
 /// How many bytes of white space and comments there are. A comment may go on beyond the bytes.

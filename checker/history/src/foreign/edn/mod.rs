@@ -8,7 +8,7 @@ mod form;
 mod library;
 
 use super::raw::Raw;
-use super::window::{FORM_LIMIT, Window};
+use super::window::Window;
 use super::{Format, names::Names};
 use crate::{ReadError, Value};
 use fast::Fast;
@@ -121,26 +121,9 @@ impl<R: BufRead> Edn<R> {
 
     /// The next byte that is neither white space nor a comment; it is not taken.
     fn next_byte(&mut self) -> Result<Option<u8>, ReadError> {
-        let mut skipped = 0_usize;
         let mut in_comment = false;
-        loop {
-            let blank = form::blank_length(self.window.unread(), &mut in_comment);
-            self.window.take(blank);
-            if let Some(byte) = self.window.unread().first() {
-                return Ok(Some(*byte));
-            }
-            skipped = skipped.saturating_add(blank);
-            if skipped > FORM_LIMIT {
-                let why = format!(
-                    "{} MiB of white space and comments before this: expected an entry",
-                    FORM_LIMIT >> 20
-                );
-                return Err(self.wrong(why));
-            }
-            if !self.window.more()? {
-                return Ok(None);
-            }
-        }
+        self.window
+            .next_byte(|bytes| form::blank_length(bytes, &mut in_comment))
     }
 
     /// The length of the form that begins here.

@@ -19,7 +19,6 @@ pub(in super::super) struct Awdit<R> {
 
 /// What a line says.
 enum Line {
-    Empty,
     Step(Step),
     NextTransaction,
     NextSession,
@@ -49,7 +48,7 @@ impl<R: BufRead> Transactions for Awdit<R> {
             };
             let line = parse(self.window.line_text(length)?);
             match line.map_err(|why| self.window.error(0, why))? {
-                Line::Empty | Line::NextTransaction => {}
+                Line::NextTransaction => {}
                 Line::NextSession => self.session = self.session.saturating_add(1),
                 Line::Step(_) if steps.len() >= MOST_STEPS => {
                     let why =
@@ -62,9 +61,8 @@ impl<R: BufRead> Transactions for Awdit<R> {
                     continue;
                 }
             }
-            let ends = !self.window.line_text(length)?.is_empty();
             self.window.take(length);
-            if ends && !steps.is_empty() {
+            if !steps.is_empty() {
                 break session;
             }
         };
@@ -80,9 +78,6 @@ impl<R: BufRead> Transactions for Awdit<R> {
 }
 
 fn parse(line: &str) -> Result<Line, String> {
-    if line.is_empty() {
-        return Ok(Line::Empty);
-    }
     if line.bytes().all(|byte| byte == b'-') {
         return Ok(Line::NextTransaction);
     }

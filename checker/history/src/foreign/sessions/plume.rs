@@ -81,14 +81,9 @@ impl<R: BufRead> Transactions for Plume<R> {
     fn next(&mut self) -> Result<Option<Transaction>, ReadError> {
         while let Some(length) = self.window.line_length()? {
             let text = self.window.line_text(length)?;
-            let line = match text {
-                "" => None,
-                text => Some(parse(text).ok_or_else(|| self.window.error(0, EXPECTED))?),
-            };
-            let ended = line.map_or(Ok(None), |line| {
-                self.any = true;
-                self.take(line)
-            });
+            let line = parse(text).ok_or_else(|| self.window.error(0, EXPECTED))?;
+            self.any = true;
+            let ended = self.take(line);
             let ended = ended.map_err(|why| self.window.error(0, why))?;
             self.window.take(length);
             if ended.is_some() {
