@@ -1,12 +1,16 @@
 //! The log checker: what a history of one Kafka cluster can be accused of, and what its promise excuses.
 //!
-//! `facts` sorts a history by partition, every rule of `rules` accuses, `promise` keeps the ledger that tells a bug
+//! `facts` sorts a history by partition, `metadata` follows the metadata log, `answers` and `faults` keep the rest; every rule of `rules` accuses, `promise` keeps the ledger that tells a bug
 //! from a loss that nobody promised to prevent, `vacuity` asks whether the history shows enough to pass.
 
+mod answers;
 mod facts;
+mod faults;
 mod foreign;
 mod index;
+mod metadata;
 mod parallel;
+mod profile;
 mod promise;
 mod rules;
 mod vacuity;
@@ -14,8 +18,12 @@ mod vacuity;
 use crate::{Anomaly, Outcome, Reason, Verdict, codes};
 pub(crate) use foreign::judge;
 
+use answers::Answers;
 use facts::{Facts, Names};
+use faults::Faults;
 use history::History;
+use metadata::Metadata;
+use profile::Profile;
 use promise::Promises;
 
 /// Judges the history of a run.
@@ -23,11 +31,22 @@ pub fn check(history: &History) -> Verdict {
     let names = Names::of(history);
     let facts = Facts::of(history, &names);
     let promises = Promises::of(history, &names);
+    let faults = Faults::of(history);
+    let metadata = Metadata::of(history, &names, &faults);
     let mut anomalies = rules::find_all(&rules::Case {
         facts: &facts,
         promises: &promises,
+        metadata: &metadata,
+        answers: &Answers::of(history, &names),
+        faults: &faults,
+        profile: Profile::of(&history.header),
     });
     anomalies.extend(rules::committed_metadata_lost::find(history));
+    anomalies.extend(rules::metadata_lost::find(
+        history,
+        &faults,
+        promises.quorum_void(),
+    ));
     let lacks = vacuity::lacks(history, &facts, &promises);
     let verdict = if anomalies.iter().any(|anomaly| anomaly.inside_promise) {
         Outcome::Fail

@@ -7,16 +7,21 @@ use history::History;
 /// How many seeds each test tries.
 const SEEDS: u64 = 10_000;
 /// What the literal checker knows.
-const LITERAL: [&str; 9] = [
+const LITERAL: [&str; 14] = [
     "acked-tail-lost",
     "acked-then-lost",
     "append-order-violates-real-time",
     "corrupt",
     "duplicate",
+    "epoch-lineage",
+    "epoch-regression",
+    "high-watermark-regression",
     "inconsistent-offsets",
     "log-start-moved",
     "offset-reassigned",
     "phantom",
+    "two-leaders-in-one-epoch",
+    "visible-then-lost",
 ];
 
 fn counts(history: &History) -> Counts {

@@ -17,6 +17,8 @@ pub struct Run {
     fault: u64,
     starts: BTreeMap<i32, u32>,
     batch: i64,
+    /// The leader epoch in which each value was sent.
+    written: BTreeMap<u64, i32>,
 }
 
 pub fn header(promises: &[Promise]) -> Header {
@@ -74,6 +76,7 @@ impl Run {
             fault: 0,
             starts: BTreeMap::new(),
             batch: 0,
+            written: BTreeMap::new(),
         }
     }
 
@@ -113,6 +116,13 @@ impl Run {
         self.entries.last().map_or(0, |entry| entry.time)
     }
 
+    /// Nothing happens for a while.
+    pub fn pass(&mut self, time: u64) {
+        let step = std::mem::replace(&mut self.step, time);
+        self.step("a while", true);
+        self.step = step;
+    }
+
     /// The entries that follow are at the time of the last one.
     pub fn at_once(&mut self, what: impl FnOnce(&mut Run)) {
         let step = std::mem::replace(&mut self.step, 0);
@@ -132,11 +142,11 @@ impl Run {
         index
     }
 
-    fn seen(&mut self, body: Body) -> u64 {
+    pub fn seen(&mut self, body: Body) -> u64 {
         self.add(Process::Observer, Kind::Ok, body)
     }
 
-    fn next_place(&mut self) -> LogPlace {
+    pub fn next_place(&mut self) -> LogPlace {
         self.batch += 1;
         LogPlace::of(self.batch, self.batch)
     }
@@ -204,6 +214,10 @@ impl Run {
 
     pub fn config(&mut self, min_isr: i32) -> u64 {
         let at = self.next_place();
+        self.config_at(min_isr, at)
+    }
+
+    pub fn config_at(&mut self, min_isr: i32, at: LogPlace) -> u64 {
         let change = ConfigChange {
             resource_type: 2,
             resource: TOPIC.into(),
@@ -239,6 +253,10 @@ impl Run {
 
     pub fn unfence(&mut self, broker: i32) {
         self.broker(broker, String::new(), BrokerChange::Unfenced);
+    }
+
+    pub fn fence(&mut self, broker: i32) {
+        self.broker(broker, String::new(), BrokerChange::Fenced);
     }
 
     pub fn unregister(&mut self, broker: i32) {
@@ -346,6 +364,7 @@ impl Run {
     pub fn invoke_send(&mut self, value: u64) -> u64 {
         self.client += 1;
         let client = self.client;
+        self.written.insert(value, self.state.leader_epoch);
         self.add(
             Process::Client(client),
             Kind::Invoke,
@@ -399,22 +418,49 @@ impl Run {
         self.add(process, Kind::Ok, Body::Poll(poll))
     }
 
-    /// A consumer reads these values from an offset on, in leader epoch 1.
+    /// A consumer reads these values from an offset on, each in the leader epoch in which it was sent.
     pub fn read(&mut self, from: i64, values: &[u64]) -> u64 {
-        let records: Vec<_> = (from..)
-            .zip(values)
-            .map(|(offset, value)| (offset, Some(*value), 1))
-            .collect();
+        let records = self.records(from, values);
         self.poll(&records, false)
     }
 
+    fn records(&self, from: i64, values: &[u64]) -> Vec<(i64, Option<u64>, i32)> {
+        let epoch = |value| {
+            self.written
+                .get(value)
+                .copied()
+                .unwrap_or(self.state.leader_epoch)
+        };
+        (from..)
+            .zip(values)
+            .map(|(offset, value)| (offset, Some(*value), epoch(value)))
+            .collect()
+    }
+
     pub fn earliest(&mut self, offset: i64) -> u64 {
+        self.ends(0, 1, LogEnd::Earliest, offset)
+    }
+
+    /// A broker answers a poll without records, with a high watermark.
+    pub fn marks(&mut self, node: i32, high_watermark: i64) -> u64 {
+        let completed = self.poll(&[], false);
+        for entry in &mut self.entries[completed as usize - 1..] {
+            if let Body::Poll(poll) = &mut entry.body {
+                poll.node = Some(node);
+                poll.high_watermark = (entry.kind == Kind::Ok).then_some(high_watermark);
+            }
+        }
+        completed
+    }
+
+    /// A broker says where an end of the log is, asked in a leader epoch.
+    pub fn ends(&mut self, node: i32, epoch: i32, which: LogEnd, offset: i64) -> u64 {
         self.client += 1;
         let mut asked = ListOffsets {
             key: key(),
-            which: LogEnd::Earliest,
-            node: 0,
-            epoch: 1,
+            which,
+            node,
+            epoch,
             offset: None,
             error: None,
         };
@@ -426,10 +472,7 @@ impl Run {
 
     /// The final read finds exactly these values, from an offset on.
     pub fn final_read_from(&mut self, start: i64, values: &[u64]) -> u64 {
-        let records: Vec<_> = (start..)
-            .zip(values)
-            .map(|(offset, value)| (offset, Some(*value), 9))
-            .collect();
+        let records = self.records(start, values);
         if !records.is_empty() {
             self.poll(&records, true);
         }

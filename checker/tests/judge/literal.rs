@@ -10,6 +10,7 @@ pub type Counts = BTreeMap<&'static str, u64>;
 struct Ack {
     value: u64,
     offset: Option<i64>,
+    node: Option<i32>,
     invoked: u64,
     completed: u64,
     index: u64,
@@ -20,6 +21,8 @@ struct Shown {
     value: Option<u64>,
     index: u64,
     last: bool,
+    /// Of a poll.
+    epoch: Option<i32>,
 }
 
 /// The log starts at this offset, or (where only a record was shown) no higher.
@@ -30,8 +33,18 @@ struct Start {
     completed: u64,
 }
 
+/// An answer about an end of the log: the node, the epoch asked for, and the high watermark.
+struct Answer {
+    node: i32,
+    epoch: Option<i32>,
+    high_watermark: Option<i64>,
+    invoked: u64,
+    completed: u64,
+}
+
 #[derive(Default)]
 struct Log {
+    answers: Vec<Answer>,
     sent: BTreeSet<u64>,
     acks: Vec<Ack>,
     shown: Vec<Shown>,
@@ -77,6 +90,7 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                     log.acks.push(Ack {
                         value: send.value,
                         offset,
+                        node: send.node,
                         invoked,
                         completed,
                         index: entry.index,
@@ -88,6 +102,7 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                             value,
                             index: entry.index,
                             last: false,
+                            epoch: None,
                         });
                         log.starts.push(Start {
                             offset,
@@ -108,10 +123,20 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                         value,
                         index: entry.index,
                         last: poll.last,
+                        epoch: Some(r.epoch),
                     });
                     log.starts.push(Start {
                         offset,
                         exact: false,
+                        invoked,
+                        completed,
+                    });
+                }
+                if let (Kind::Ok, Some(node)) = (entry.kind, poll.node) {
+                    log.answers.push(Answer {
+                        node,
+                        epoch: None,
+                        high_watermark: poll.high_watermark,
                         invoked,
                         completed,
                     });
@@ -130,6 +155,15 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
             }
             Body::ListOffsets(asked) if entry.kind != Kind::Invoke => {
                 let invoked = begun();
+                if entry.kind == Kind::Ok {
+                    logs.entry(asked.key.clone()).or_default().answers.push(Answer {
+                        node: asked.node,
+                        epoch: Some(asked.epoch),
+                        high_watermark: asked.offset.filter(|_| asked.which == LogEnd::Latest),
+                        invoked,
+                        completed,
+                    });
+                }
                 if let (Kind::Ok, LogEnd::Earliest, Some(offset)) = (entry.kind, asked.which, asked.offset) {
                     let log = logs.entry(asked.key.clone()).or_default();
                     log.starts.push(Start {
@@ -236,6 +270,9 @@ fn count(log: &Log, log_start_may_move: bool, counts: &mut Counts) {
         if log_start_may_move { 0 } else { rises.len() },
     );
 
+    count_shown(log, log_start_may_move, counts);
+    count_epochs(log, counts);
+    let mut add = |name, count: usize| *counts.entry(name).or_default() += count as u64;
     for ack in log.acks.iter().filter(|ack| !in_final(ack.offset, ack.value)) {
         match (log.complete, ack.offset) {
             (Some((_, end)), Some(offset)) if offset >= end => add("acked-tail-lost", 1),
@@ -252,4 +289,94 @@ fn count(log: &Log, log_start_may_move: bool, counts: &mut Counts) {
             (None, None) => {}
         }
     }
+}
+
+/// What was shown and is gone.
+fn count_shown(log: &Log, log_start_may_move: bool, counts: &mut Counts) {
+    let read: BTreeSet<(i64, u64)> = log
+        .shown
+        .iter()
+        .filter(|s| s.epoch.is_some() && !s.last)
+        .filter_map(|s| Some((s.offset, s.value?)))
+        .collect();
+    let is_gone = |(offset, value): &&(i64, u64)| {
+        let stays = log
+            .shown
+            .iter()
+            .any(|s| s.last && s.offset == *offset && s.value == Some(*value));
+        let told = match log.complete {
+            Some((start, end)) => *offset >= start || *offset >= end || !log_start_may_move,
+            None => log
+                .passed
+                .iter()
+                .any(|(from, highest)| from <= offset && offset <= highest),
+        };
+        !stays && told
+    };
+    *counts.entry("visible-then-lost").or_default() += read.iter().filter(is_gone).count() as u64;
+}
+
+/// Epochs, leaders and high watermarks.
+fn count_epochs(log: &Log, counts: &mut Counts) {
+    let mut add = |name, count: usize| *counts.entry(name).or_default() += count as u64;
+    let whole: Vec<&Shown> = log.shown.iter().filter(|s| s.value.is_some()).collect();
+    let falls = |a: &Shown, b: &Shown| a.offset < b.offset && a.epoch > b.epoch && b.epoch.is_some();
+    let fallen: BTreeSet<i64> = whole
+        .iter()
+        .filter(|b| {
+            whole
+                .iter()
+                .any(|a| falls(a, b) && (a.index == b.index || (a.last && b.last)))
+        })
+        .map(|b| b.offset)
+        .collect();
+    let changes = |a: &Shown, b: &Shown| {
+        (a.offset, a.value) == (b.offset, b.value) && a.epoch.is_some() && b.epoch > a.epoch
+    };
+    let changed: BTreeSet<i64> = whole
+        .iter()
+        .filter(|b| whole.iter().any(|a| changes(a, b)))
+        .map(|b| b.offset)
+        .collect();
+    add("epoch-lineage", fallen.len() + changed.len());
+
+    let mut led: BTreeSet<(i32, i32)> = log
+        .answers
+        .iter()
+        .filter_map(|a| Some((a.epoch?, a.node)))
+        .collect();
+    for ack in &log.acks {
+        let mine = log
+            .shown
+            .iter()
+            .filter(|s| s.value == Some(ack.value) && Some(s.offset) == ack.offset);
+        led.extend(mine.filter_map(|s| Some((s.epoch?, ack.node?))));
+    }
+    let epochs: BTreeSet<i32> = led.iter().map(|(epoch, _)| *epoch).collect();
+    let leaders = |epoch: i32| led.iter().filter(|(of, _)| *of == epoch).count();
+    add(
+        "two-leaders-in-one-epoch",
+        epochs.iter().filter(|epoch| leaders(**epoch) > 1).count(),
+    );
+
+    let before = |b: &&Answer, holds: &dyn Fn(&Answer, &Answer) -> bool| {
+        log.answers.iter().any(|a| a.completed < b.invoked && holds(a, b))
+    };
+    let falls_back = |a: &Answer, b: &Answer| a.node == b.node && b.epoch.is_some() && a.epoch > b.epoch;
+    add(
+        "epoch-regression",
+        log.answers.iter().filter(|b| before(b, &falls_back)).count(),
+    );
+    let is_lower = |a: &Answer, b: &Answer| {
+        let comparable = match (a.epoch, b.epoch) {
+            (Some(a), Some(b)) => a <= b,
+            (None, None) => a.node == b.node,
+            _ => false,
+        };
+        comparable && b.high_watermark.is_some() && a.high_watermark > b.high_watermark
+    };
+    add(
+        "high-watermark-regression",
+        log.answers.iter().filter(|b| before(b, &is_lower)).count(),
+    );
 }

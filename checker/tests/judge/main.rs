@@ -3,6 +3,7 @@
 mod agreement;
 mod dsl;
 mod literal;
+mod metadata_rules;
 mod promise_table;
 mod rules;
 mod toy;

@@ -38,6 +38,11 @@ impl Log {
     fn end(&self) -> i64 {
         self.start + self.records.len() as i64
     }
+
+    /// Who leads, by the epoch.
+    fn leader(&self) -> i32 {
+        self.epoch % 3
+    }
 }
 
 /// An operation under way.
@@ -51,7 +56,7 @@ enum Open {
     Poll {
         poll: Poll,
     },
-    Earliest {
+    Ends {
         asked: ListOffsets,
     },
 }
@@ -157,7 +162,7 @@ impl Toy<'_> {
             key: self.logs[partition].key.clone(),
             value,
             acks: -1,
-            node: None,
+            node: Some(self.logs[partition].leader()),
             offset,
             error: None,
         })
@@ -180,23 +185,27 @@ impl Toy<'_> {
     fn begin_read(&mut self) {
         let partition = self.partition();
         let key = self.logs[partition].key.clone();
-        if self.random.once_in(4) {
+        if self.random.once_in(3) {
+            let which = match self.random.once_in(3) {
+                true => LogEnd::Earliest,
+                false => LogEnd::Latest,
+            };
             let asked = ListOffsets {
                 key,
-                which: LogEnd::Earliest,
-                node: 0,
-                epoch: 1,
+                which,
+                node: self.logs[partition].leader(),
+                epoch: self.logs[partition].epoch,
                 offset: None,
                 error: None,
             };
-            return self.begin(Body::ListOffsets(asked.clone()), Open::Earliest { asked });
+            return self.begin(Body::ListOffsets(asked.clone()), Open::Ends { asked });
         }
         let length = self.logs[partition].records.len() as u64 + 1;
         let from = self.logs[partition].start + self.random.below(length) as i64;
         let poll = Poll {
             key,
             from,
-            node: None,
+            node: Some(self.logs[partition].leader()),
             last: false,
             records: vec![],
             high_watermark: None,
@@ -246,13 +255,20 @@ impl Toy<'_> {
                 let poll = self.answer(poll);
                 self.add(process, Kind::Ok, Body::Poll(poll));
             }
-            Open::Earliest { asked } => {
-                let offset = Some(self.logs[asked.key.partition as usize].start);
-                self.add(
-                    process,
-                    Kind::Ok,
-                    Body::ListOffsets(ListOffsets { offset, ..asked }),
-                );
+            Open::Ends { mut asked } => {
+                let log = &self.logs[asked.key.partition as usize];
+                asked.offset = Some(match asked.which {
+                    LogEnd::Earliest => log.start,
+                    LogEnd::Latest => log.end(),
+                });
+                if self.goes_wrong() {
+                    match self.random.below(4) {
+                        0 => asked.epoch -= 1,
+                        1 => asked.node = (asked.node + 1) % 3,
+                        _ => asked.offset = asked.offset.map(|offset| (offset - 4).max(0)),
+                    }
+                }
+                self.add(process, Kind::Ok, Body::ListOffsets(asked));
             }
         }
     }
@@ -283,6 +299,7 @@ impl Toy<'_> {
         let length = 1 + self.random.below(6) as usize;
         let log = &self.logs[poll.key.partition as usize];
         poll.log_start = Some(log.start);
+        poll.high_watermark = Some(log.end());
         let skipped = (poll.from - log.start).max(0) as usize;
         let shown = log.records.iter().enumerate().skip(skipped).take(length);
         let records = shown.filter_map(|(i, r)| {
@@ -296,11 +313,12 @@ impl Toy<'_> {
         poll.records = records.collect();
         if self.goes_wrong() && !poll.records.is_empty() {
             let which = self.random.below(poll.records.len() as u64) as usize;
-            poll.records[which].value = match self.random.below(3) {
-                0 => None,
-                1 => Some(1_000_000 + self.random.below(3)),
-                _ => Some(1 + self.random.below(self.values.max(1))),
-            };
+            match self.random.below(4) {
+                0 => poll.records[which].value = None,
+                1 => poll.records[which].value = Some(1_000_000 + self.random.below(3)),
+                2 => poll.records[which].value = Some(1 + self.random.below(self.values.max(1))),
+                _ => poll.records[which].epoch -= 1,
+            }
         }
         poll
     }
@@ -476,9 +494,10 @@ fn change_record(history: &mut History, random: &mut Random) -> bool {
     let records = &mut polls[which].records;
     let place = random.below(records.len() as u64) as usize;
     let before = records[place];
-    match random.below(3) {
+    match random.below(4) {
         0 => records[place].value = Some(1 + random.below(values)),
         1 => records[place].offset = random.below(20) as i64,
+        2 => records[place].epoch = random.below(4) as i32,
         _ => records[place].value = None,
     }
     records[place] != before

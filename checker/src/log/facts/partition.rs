@@ -159,7 +159,7 @@ impl Partition<'_> {
     }
 
     /// What became of a record that the final read did not show at its offset.
-    fn fate_of_absent(&self, offset: i64) -> Fate {
+    pub fn fate_of_absent(&self, offset: i64) -> Fate {
         match self.final_end.as_ref().and_then(|end| end.complete) {
             Some((_, end)) if offset >= end => Fate::TailLost,
             // A log start that may move has released it: nobody promised to keep it.

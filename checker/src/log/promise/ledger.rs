@@ -334,15 +334,20 @@ impl Ledger {
         let Some(node) = span.node else { return span.since };
         let before = self.terms.partition_point(|term| term.from <= span.since);
         let terms = &self.terms[..before];
-        let leads = terms
-            .last()
-            .is_some_and(|term| term.leader == node && term.to.is_none_or(|to| to > span.since));
+        let leads = self.leads(node, span.since);
         let last = terms.iter().rev().find(|term| term.leader == node);
         match last.and_then(|term| term.to) {
             Some(ended) if !leads => ended.min(span.since),
             // It leads, or its first leadership was seen late.
             _ => span.since,
         }
+    }
+
+    /// Whether a broker led at a time, as far as the log shows.
+    pub fn leads(&self, node: i32, at: u64) -> bool {
+        let before = self.terms.partition_point(|term| term.from <= at);
+        let last = self.terms[..before].last();
+        last.is_some_and(|term| term.leader == node && term.to.is_none_or(|to| to > at))
     }
 
     /// The epoch in which a broker last led at a time, as far as the log shows.

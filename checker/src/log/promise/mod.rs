@@ -23,6 +23,7 @@ mod report;
 mod settings;
 
 pub(crate) use ledger::{DirtyLeader, Ledger};
+pub(crate) use settings::MinIsr;
 
 use crate::PromiseReport;
 use crate::log::facts::Names;
@@ -104,6 +105,11 @@ impl<'a> Promises<'a> {
     fn no_byte_lost(&self, key: &Key, until: u64) -> bool {
         let lost = self.byte_lost.get(&(&*key.topic, key.partition));
         lost.into_iter().chain(&self.untold_loss).all(|at| *at > until)
+    }
+
+    /// When the metadata quorum lost what it had synced; nothing is promised from then on.
+    pub fn quorum_void(&self) -> Option<u64> {
+        None
     }
 
     /// For people and `result.json`.

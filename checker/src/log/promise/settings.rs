@@ -13,7 +13,8 @@ const BROKER: i8 = 4;
 const DEFAULT: i32 = 1;
 
 /// The values in force.
-pub(super) struct MinIsr {
+#[derive(Clone)]
+pub(crate) struct MinIsr {
     topics: BTreeMap<String, i32>,
     cluster: Option<i32>,
 }

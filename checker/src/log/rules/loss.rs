@@ -27,9 +27,8 @@ fn finding(case: &Case<'_>, partition: &Partition<'_>, send: &SendOp, fate: Fate
     let replaced = other
         .map(|s| (s, case.facts.op(s).done))
         .find(|(_, done)| *done > acked);
-    let read_to_end = partition.final_end.as_ref().map(|end| end.at);
     // A loss is only told where final polls, or their summary, passed its offset.
-    let seen = last_poll_over(case, partition, send.offset).or(read_to_end)?;
+    let seen = seen_gone(case, partition, send.offset)?;
     let mine = |s: &&Sighting| s.value == Some(send.value);
     let epoch = group.iter().filter(mine).find_map(|s| s.epoch);
     let there = match (fate, replaced.and_then(|(s, _)| s.value)) {
@@ -60,6 +59,7 @@ fn finding(case: &Case<'_>, partition: &Partition<'_>, send: &SendOp, fate: Fate
             node: send.node,
             known: acked.time,
             until: seen.time,
+            reread: case.reread(partition, group, send.value),
             ..Span::default()
         }),
         follows: None,
@@ -71,6 +71,12 @@ fn finding(case: &Case<'_>, partition: &Partition<'_>, send: &SendOp, fate: Fate
             ..instance(partition, &operations, text)
         },
     })
+}
+
+/// When a record was seen to be gone.
+pub(super) fn seen_gone(case: &Case<'_>, partition: &Partition<'_>, offset: Option<i64>) -> Option<Mark> {
+    let read_to_end = partition.final_end.as_ref().map(|end| end.at);
+    last_poll_over(case, partition, offset).or(read_to_end)
 }
 
 /// The summary of the final read proves a loss; without one that is complete, the final poll that showed what

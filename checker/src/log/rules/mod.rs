@@ -10,36 +10,78 @@ pub(crate) mod committed_metadata_lost;
 mod corrupt;
 mod dirty_leader;
 mod duplicate;
+mod elr_invariant;
+mod epoch_lineage;
+mod epoch_regression;
+mod high_watermark_regression;
 mod inconsistent_offsets;
+mod ineligible_leader;
 mod log_start_moved;
 mod loss;
+mod metadata_conformance;
+pub(crate) mod metadata_lost;
+mod min_isr_violated;
 mod offset_reassigned;
 mod phantom;
+mod stuck;
+mod two_leaders_in_one_epoch;
+mod visible_then_lost;
 
+use crate::log::answers::Answers;
 use crate::log::facts::{Facts, Fate, How, Partition, Sighting};
+use crate::log::faults::Faults;
+use crate::log::metadata::Metadata;
+use crate::log::profile::Profile;
 use crate::log::promise::{Promises, Span};
 use crate::{Anomaly, Instance};
 
 /// A rule: its anomaly's name, and how it is looked for.
 type Rule = (&'static str, fn(&Case<'_>, &Partition<'_>) -> Vec<Finding>);
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 20] = [
     (acked_then_lost::NAME, acked_then_lost::find),
     (acked_tail_lost::NAME, acked_tail_lost::find),
+    (visible_then_lost::NAME, visible_then_lost::find),
     (log_start_moved::NAME, log_start_moved::find),
     (dirty_leader::NAME, dirty_leader::find),
+    (ineligible_leader::NAME, ineligible_leader::find),
+    (two_leaders_in_one_epoch::NAME, two_leaders_in_one_epoch::find),
+    (epoch_regression::NAME, epoch_regression::find),
+    (elr_invariant::NAME, elr_invariant::find),
+    (metadata_conformance::NAME, metadata_conformance::find),
+    (min_isr_violated::NAME, min_isr_violated::find),
+    (stuck::NAME, stuck::find),
     (corrupt::NAME, corrupt::find),
     (phantom::NAME, phantom::find),
     (offset_reassigned::NAME, offset_reassigned::find),
     (inconsistent_offsets::NAME, inconsistent_offsets::find),
     (duplicate::NAME, duplicate::find),
     (append_order::NAME, append_order::find),
+    (epoch_lineage::NAME, epoch_lineage::find),
+    (high_watermark_regression::NAME, high_watermark_regression::find),
+];
+
+/// An anomaly's name, and how it is looked for in no partition.
+type OfCluster = (&'static str, fn(&Case<'_>) -> Vec<Finding>);
+
+/// What the same names accuse the cluster of, in no partition.
+const OF_CLUSTER: [OfCluster; 3] = [
+    (
+        two_leaders_in_one_epoch::NAME,
+        two_leaders_in_one_epoch::find_in_quorum,
+    ),
+    (epoch_regression::NAME, epoch_regression::find_in_quorum),
+    (metadata_conformance::NAME, metadata_conformance::find_in_brokers),
 ];
 
 /// What rules look at.
 pub(crate) struct Case<'a> {
     pub facts: &'a Facts<'a>,
     pub promises: &'a Promises<'a>,
+    pub metadata: &'a Metadata<'a>,
+    pub answers: &'a Answers,
+    pub faults: &'a Faults<'a>,
+    pub profile: Profile,
 }
 
 /// An accusation.
@@ -63,6 +105,12 @@ pub(crate) fn find_all(case: &Case<'_>) -> Vec<Anomaly> {
                     .span
                     .is_none_or(|span| case.promises.covers(&partition.key, &span));
                 sides[usize::from(!inside)].push((finding.follows, finding.instance));
+            }
+        }
+        for (_, of_cluster) in OF_CLUSTER.iter().filter(|(of, _)| *of == name) {
+            for finding in of_cluster(case) {
+                // No ledger speaks of what is in no partition: it has no span unless something excuses it.
+                sides[usize::from(finding.span.is_some())].push((finding.follows, finding.instance));
             }
         }
         for (found, inside_promise) in sides.into_iter().zip([true, false]) {
@@ -104,7 +152,44 @@ fn instance(partition: &Partition<'_>, operations: &[u64], text: String) -> Inst
     }
 }
 
+/// An instance that is about no partition.
+fn of_cluster(operations: &[u64], text: String) -> Instance {
+    let mut operations = operations.to_vec();
+    operations.sort_unstable();
+    operations.dedup();
+    Instance {
+        operations,
+        text,
+        ..Instance::default()
+    }
+}
+
 impl Case<'_> {
+    /// The span of what nothing excuses but a quorum that lost its disks: none where it has not, and one that no
+    /// promise covers where it has.
+    fn unless_quorum_void(&self, at: u64) -> Option<Span> {
+        let is_void = self.promises.quorum_void().is_some_and(|void| void <= at);
+        is_void.then_some(Span {
+            since: at,
+            known: at,
+            until: at,
+            ..Span::default()
+        })
+    }
+
+    /// When the committed leader was last asked for what it then showed of a record, before the final read.
+    fn reread(&self, partition: &Partition<'_>, group: &[Sighting], value: u64) -> Option<u64> {
+        let ledger = self.promises.ledger(&partition.key)?;
+        let shown = group
+            .iter()
+            .filter(|s| s.value == Some(value) && s.how == How::Poll { last: false });
+        let asked = shown.map(|s| self.facts.op(s));
+        asked
+            .filter(|op| op.node.is_some_and(|node| ledger.leads(node, op.invoked.time)))
+            .map(|op| op.invoked.time)
+            .max()
+    }
+
     /// From what one operation showed until another contradicted it.
     fn span(&self, first: &Sighting, then: &Sighting) -> Span {
         let (first, then) = (self.facts.op(first), self.facts.op(then));
