@@ -63,7 +63,10 @@ pub fn list_append(transactions: usize, out: &mut impl Write) -> io::Result<()> 
 }
 
 fn line(out: &mut impl Write, kind: &str, client: usize, value: &str) -> io::Result<()> {
-    writeln!(out, r#"{{"type":"{kind}","f":"txn","process":{client},"value":[{value}]}}"#)
+    writeln!(
+        out,
+        r#"{{"type":"{kind}","f":"txn","process":{client},"value":[{value}]}}"#
+    )
 }
 
 /// The lists.

@@ -62,7 +62,10 @@ fn order(args: &[String]) -> Result<Order, String> {
             "--all" => order.all = true,
             "--only" => order.only = words.next().cloned().unwrap_or_default(),
             "--rounds" => {
-                let rounds = words.next().and_then(|rounds| rounds.parse().ok()).filter(|rounds| *rounds > 0);
+                let rounds = words
+                    .next()
+                    .and_then(|rounds| rounds.parse().ok())
+                    .filter(|rounds| *rounds > 0);
                 order.rounds = rounds.ok_or("--rounds wants a number above 0")?;
             }
             flag if flag.starts_with("--") => return Err(format!("{flag} is no flag")),
@@ -114,7 +117,9 @@ fn registers(order: &Order, programs: &Programs) -> Result<(), String> {
     for (name, both) in made::REGISTERS {
         let files = [programs.register(name)?];
         let ours = programs.ours("etcd", order.rounds, &files)?;
-        let theirs = both.then(|| programs.peer(Peer::Porcupine, "etcd", order.rounds, &files)).flatten();
+        let theirs = both
+            .then(|| programs.peer(Peer::Porcupine, "etcd", order.rounds, &files))
+            .flatten();
         table::pairs(&ours, theirs.as_deref()).iter().for_each(table::row);
     }
     Ok(())
@@ -125,7 +130,9 @@ fn transactions(order: &Order, programs: &Programs) -> Result<(), String> {
     for (transactions, both) in made::TRANSACTIONS {
         let files = [programs.list_append(transactions)?];
         let ours = programs.ours("list-append", order.rounds, &files)?;
-        let theirs = both.then(|| programs.peer(Peer::Adya, "list-append", order.rounds, &files)).flatten();
+        let theirs = both
+            .then(|| programs.peer(Peer::Adya, "list-append", order.rounds, &files))
+            .flatten();
         table::pairs(&ours, theirs.as_deref()).iter().for_each(table::row);
     }
     Ok(())
@@ -135,7 +142,10 @@ fn transactions(order: &Order, programs: &Programs) -> Result<(), String> {
 fn found(order: &Order, programs: &Programs, kind: &str, ending: &str) -> Vec<PathBuf> {
     let places = [
         programs.porcupine_data().map(|data| data.join(kind)),
-        order.folder.as_ref().map(|folder| folder.join("porcupine").join(kind)),
+        order
+            .folder
+            .as_ref()
+            .map(|folder| folder.join("porcupine").join(kind)),
     ];
     let mut files: Vec<PathBuf> = Vec::new();
     for place in places.into_iter().flatten() {

@@ -37,7 +37,11 @@ fn measure(kind: &str, rounds: usize, file: &str) -> Result<Measured, String> {
         "list-append" => (Format::JepsenJson, ModelName::ListAppend, true),
         other => return Err(format!("{other} is no kind")),
     };
-    let parsed = if with_parsing { Vec::new() } else { read(format, file)? };
+    let parsed = if with_parsing {
+        Vec::new()
+    } else {
+        read(format, file)?
+    };
     let mut measured = Measured {
         file: file.into(),
         verdict: String::new(),
@@ -58,7 +62,12 @@ fn measure(kind: &str, rounds: usize, file: &str) -> Result<Measured, String> {
         let options = Options::default();
         let judged = if with_parsing {
             let file = File::open(file).map_err(|e| e.to_string())?;
-            checker::judge(model, &options, &budget, read_foreign(format, BufReader::new(file)))
+            checker::judge(
+                model,
+                &options,
+                &budget,
+                read_foreign(format, BufReader::new(file)),
+            )
         } else {
             checker::judge(model, &options, &budget, copy.into_iter().map(Ok))
         };
@@ -91,5 +100,7 @@ fn status(field: &str) -> u64 {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(field)?.trim().strip_suffix("kB"));
-    line.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or_default() * 1024
+    line.and_then(|kib| kib.trim().parse::<u64>().ok())
+        .unwrap_or_default()
+        * 1024
 }

@@ -78,7 +78,16 @@ impl Programs {
         }
         let mut maker = Command::new(env!("CARGO"));
         maker.current_dir(env!("CARGO_MANIFEST_DIR"));
-        maker.args(["run", "--quiet", "--release", "-p", "checker", "--example", "linear_bench", "--"]);
+        maker.args([
+            "run",
+            "--quiet",
+            "--release",
+            "-p",
+            "checker",
+            "--example",
+            "linear_bench",
+            "--",
+        ]);
         let made = said(maker.args(["--write", "etcd-log", name]))?;
         whole(&path, |out| out.write_all(&made))?;
         Ok(path)
@@ -108,7 +117,9 @@ fn whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Resul
 
 fn answers(program: &mut Command, kind: &str, rounds: usize, files: &[PathBuf]) -> Result<Answers, String> {
     let output = said(program.arg(kind).arg(rounds.to_string()).args(files))?;
-    let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines = output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
     lines
         .map(|line| serde_json::from_slice(line).map_err(|e| e.to_string()))
         .collect()
@@ -134,7 +145,13 @@ fn go() -> Command {
 
 fn porcupine(folder: &Path) -> Result<PathBuf, String> {
     let program = folder.join("porcupine");
-    said(go().arg("build").args(modfile(folder)?).arg("-o").arg(&program).arg("."))?;
+    said(
+        go().arg("build")
+            .args(modfile(folder)?)
+            .arg("-o")
+            .arg(&program)
+            .arg("."),
+    )?;
     Ok(program)
 }
 
@@ -147,7 +164,10 @@ fn modfile(folder: &Path) -> Result<Vec<String>, String> {
     let copy = folder.join("go.mod");
     let written = fs::read_to_string(sources.join("go.mod"))
         .and_then(|text| {
-            let replaced = format!("{text}\nreplace {PORCUPINE} => {}\n", Path::new(&checkout).display());
+            let replaced = format!(
+                "{text}\nreplace {PORCUPINE} => {}\n",
+                Path::new(&checkout).display()
+            );
             fs::write(&copy, replaced)
         })
         .and_then(|()| fs::copy(sources.join("go.sum"), folder.join("go.sum")));
@@ -158,7 +178,12 @@ fn modfile(folder: &Path) -> Result<Vec<String>, String> {
 /// Where the histories of Porcupine's sources are.
 fn data(folder: &Path) -> Option<PathBuf> {
     let flags = modfile(folder).ok()?;
-    let place = said(go().arg("list").args(flags).args(["-m", "-f", "{{.Dir}}", PORCUPINE])).ok()?;
+    let place = said(
+        go().arg("list")
+            .args(flags)
+            .args(["-m", "-f", "{{.Dir}}", PORCUPINE]),
+    )
+    .ok()?;
     let data = Path::new(String::from_utf8_lossy(&place).trim()).join("test_data");
     data.is_dir().then_some(data)
 }
@@ -167,7 +192,9 @@ fn adya(folder: &Path) -> Result<PathBuf, String> {
     let manifest = Path::new(SOURCES).join("adya/Cargo.toml");
     let target = folder.join("adya");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]).arg(manifest);
+    cargo
+        .args(["build", "--quiet", "--release", "--locked", "--manifest-path"])
+        .arg(manifest);
     said(cargo.arg("--target-dir").arg(&target))?;
     Ok(target.join("release/adya-peer"))
 }

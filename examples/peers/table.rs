@@ -20,7 +20,13 @@ pub fn title(text: &str) {
 
 /// Ours with theirs, by file.
 pub fn pairs(ours: &[Measured], theirs: Option<&[Measured]>) -> Vec<Pair> {
-    let same = |file: &str| theirs.into_iter().flatten().find(|other| other.file == file).cloned();
+    let same = |file: &str| {
+        theirs
+            .into_iter()
+            .flatten()
+            .find(|other| other.file == file)
+            .cloned()
+    };
     ours.iter()
         .map(|ours| Pair {
             theirs: same(&ours.file),
@@ -31,7 +37,10 @@ pub fn pairs(ours: &[Measured], theirs: Option<&[Measured]>) -> Vec<Pair> {
 
 /// A file's row.
 pub fn row(pair: &Pair) {
-    let name = Path::new(&pair.ours.file).file_stem().unwrap_or_default().to_string_lossy();
+    let name = Path::new(&pair.ours.file)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
     let theirs = pair.theirs.as_ref();
     let verdict = match theirs {
         Some(theirs) if theirs.verdict != pair.ours.verdict => {
@@ -64,16 +73,28 @@ pub fn sum(name: &str, pairs: &[Pair]) {
     };
     let most = |of: Vec<&Measured>| of.iter().map(|measured| measured.memory_bytes).max();
     let theirs: Vec<&Measured> = pairs.iter().filter_map(|pair| pair.theirs.as_ref()).collect();
-    let same = theirs.len() == pairs.len() && pairs.iter().all(|pair| pair.theirs.as_ref().is_some_and(|theirs| theirs.verdict == pair.ours.verdict));
+    let same = theirs.len() == pairs.len()
+        && pairs.iter().all(|pair| {
+            pair.theirs
+                .as_ref()
+                .is_some_and(|theirs| theirs.verdict == pair.ours.verdict)
+        });
     print(
         name,
         pairs.iter().map(|pair| pair.ours.operations).sum(),
         if same { "the same" } else { "differ" },
         times(Measured::median),
-        (most(pairs.iter().map(|pair| &pair.ours).collect()).unwrap_or(0), most(theirs)),
+        (
+            most(pairs.iter().map(|pair| &pair.ours).collect()).unwrap_or(0),
+            most(theirs),
+        ),
         "",
     );
-    let ratio = |pair: &Pair| pair.theirs.as_ref().map(|theirs| theirs.median() / pair.ours.median());
+    let ratio = |pair: &Pair| {
+        pair.theirs
+            .as_ref()
+            .map(|theirs| theirs.median() / pair.ours.median())
+    };
     let worst = pairs.iter().filter_map(|pair| Some((ratio(pair)?, pair)));
     if let Some((ratio, pair)) = worst.min_by(|a, b| a.0.total_cmp(&b.0)) {
         println!("worst of them: {ratio:.1} times, on {}", pair.ours.file);
@@ -90,7 +111,9 @@ fn print(
 ) {
     let dash = || "-".to_string();
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    let times = time.1.map_or_else(dash, |theirs| format!("{:.1}", theirs / time.0));
+    let times = time
+        .1
+        .map_or_else(dash, |theirs| format!("{:.1}", theirs / time.0));
     // Below a page of memory a ratio says nothing.
     let less = memory.1.filter(|_| memory.0 > 0);
     let less = less.map_or_else(dash, |theirs| format!("{:.1}", theirs as f64 / memory.0 as f64));
