@@ -5,12 +5,14 @@ use std::thread;
 
 /// More threads than this only wait for memory.
 const MAX_THREADS: usize = 16;
+/// With fewer records than this a thread costs more than it saves.
+const FEW: usize = 20_000;
 
-/// Does the same to each item, on several threads; the answers stand in the items' order.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Does the same to each item, on several threads where they hold many records; the answers stand in the items' order.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], records: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(items.len()).min(MAX_THREADS);
-    if threads < 2 {
+    if threads < 2 || records < FEW {
         return items.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -44,10 +46,10 @@ mod tests {
     fn answers_stand_in_order() {
         let items: Vec<u64> = (0..1000).collect();
         assert!(
-            super::map(&items, |item| item * 2)
+            super::map(&items, super::FEW, |item| item * 2)
                 .into_iter()
                 .eq((0..1000).map(|item| item * 2))
         );
-        assert!(super::map(&[] as &[u64], |item| *item).is_empty());
+        assert!(super::map(&[] as &[u64], super::FEW, |item| *item).is_empty());
     }
 }

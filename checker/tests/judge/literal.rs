@@ -23,6 +23,14 @@ struct Shown {
     last: bool,
     /// Of a poll.
     epoch: Option<i32>,
+    polled: bool,
+}
+
+/// What a poll asked for and was answered.
+struct Polled {
+    from: i64,
+    records: Vec<i64>,
+    invoked: u64,
 }
 
 /// The log starts at this offset, or (where only a record was shown) no higher.
@@ -46,6 +54,8 @@ struct Answer {
 struct Log {
     answers: Vec<Answer>,
     sent: BTreeSet<u64>,
+    refused: BTreeSet<u64>,
+    polls: Vec<Polled>,
     acks: Vec<Ack>,
     shown: Vec<Shown>,
     starts: Vec<Start>,
@@ -85,6 +95,9 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                 if entry.kind == Kind::Invoke {
                     continue;
                 }
+                if entry.kind == Kind::Fail {
+                    log.refused.insert(send.value);
+                }
                 let (invoked, offset) = (begun(), send.offset.filter(|offset| *offset >= 0));
                 if entry.kind == Kind::Ok && send.acks == -1 {
                     log.acks.push(Ack {
@@ -102,6 +115,7 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                             value,
                             index: entry.index,
                             last: false,
+                            polled: false,
                             epoch: None,
                         });
                         log.starts.push(Start {
@@ -116,6 +130,11 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
             Body::Poll(poll) if entry.kind != Kind::Invoke => {
                 let log = logs.entry(poll.key.clone()).or_default();
                 let invoked = begun();
+                log.polls.push(Polled {
+                    from: poll.from,
+                    records: poll.records.iter().map(|r| r.offset).collect(),
+                    invoked,
+                });
                 for r in &poll.records {
                     let (offset, value) = (r.offset, r.value);
                     log.shown.push(Shown {
@@ -123,6 +142,7 @@ fn logs(history: &History) -> BTreeMap<Key, Log> {
                         value,
                         index: entry.index,
                         last: poll.last,
+                        polled: true,
                         epoch: Some(r.epoch),
                     });
                     log.starts.push(Start {
@@ -269,6 +289,45 @@ fn count(log: &Log, log_start_may_move: bool, counts: &mut Counts) {
         "log-start-moved",
         if log_start_may_move { 0 } else { rises.len() },
     );
+
+    let read = |value: u64| log.shown.iter().any(|s| s.polled && s.value == Some(value));
+    add("G1a", log.refused.iter().filter(|value| read(**value)).count());
+    let good_at = |offset: i64| log.shown.iter().any(|s| s.offset == offset && s.value.is_some());
+    let skips =
+        |a: i64, b: i64| !log_start_may_move && offsets.iter().any(|o| a < *o && *o < b && good_at(*o));
+    for poll in &log.polls {
+        for two in poll.records.windows(2) {
+            add("int-nonmonotonic-poll", usize::from(two[1] <= two[0]));
+            add("int-poll-skip", usize::from(skips(two[0], two[1])));
+        }
+        if let Some(first) = poll.records.first() {
+            add("nonmonotonic-poll", usize::from(*first < poll.from));
+            add("poll-skip", usize::from(skips(poll.from - 1, *first)));
+        }
+    }
+    let passed = |ack: &Ack, offset: i64| {
+        let passes = |poll: &Polled| {
+            let goes_over = |two: &[i64]| two[0] < offset && offset < two[1];
+            let steps = [&[poll.from - 1], &*poll.records].concat();
+            ack.completed < poll.invoked && steps.windows(2).any(goes_over)
+        };
+        log.polls.iter().any(passes)
+    };
+    let told = |offset: i64| {
+        let passed = log
+            .passed
+            .iter()
+            .any(|(from, highest)| *from <= offset && offset <= *highest);
+        log.complete.is_some() || passed
+    };
+    let lost = |ack: &&Ack| {
+        !log_start_may_move
+            && !read(ack.value)
+            && ack
+                .offset
+                .is_some_and(|offset| !told(offset) && passed(ack, offset))
+    };
+    add("lost-write", log.acks.iter().filter(lost).count());
 
     count_shown(log, log_start_may_move, counts);
     count_epochs(log, counts);

@@ -1,6 +1,7 @@
 //! The checker, judged by histories whose verdict is known, and against a literal checker.
 
 mod agreement;
+mod classic;
 mod dsl;
 mod literal;
 mod metadata_rules;

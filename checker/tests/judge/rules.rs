@@ -53,7 +53,11 @@ fn acked_then_lost_fires_where_another_value_or_none_stands_at_the_offset() {
     run.poll(&[(0, Some(10), 1), (2, Some(12), 1)], true);
     let end = run.final_summary(Some(0), Some(3), true);
     let verdict = run.verdict();
-    assert_eq!(names(&verdict), ["acked-then-lost", "visible-then-lost"]);
+    assert_eq!(
+        names(&verdict),
+        ["acked-then-lost", "visible-then-lost", "int-poll-skip"]
+    );
+    assert_eq!(verdict.anomalies[2].follows.as_deref(), Some("acked-then-lost"));
     assert_eq!(counts(&verdict, "acked-then-lost"), (1, 0));
     assert_eq!(verdict.anomalies[1].follows.as_deref(), Some("acked-then-lost"));
     let instance = &verdict.anomalies[0].instances[0];
@@ -122,7 +126,7 @@ fn a_final_read_that_failed_tells_of_what_it_passed_over() {
     run.final_summary(Some(0), Some(5), false);
     let verdict = run.verdict();
     // 1 was passed over; 3 and 4 were not reached.
-    assert_eq!(names(&verdict), ["acked-then-lost"]);
+    assert_eq!(names(&verdict), ["acked-then-lost", "int-poll-skip"]);
     assert_eq!(counts(&verdict, "acked-then-lost"), (1, 0));
     assert_eq!(verdict.verdict, Outcome::Fail);
 }

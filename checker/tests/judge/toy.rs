@@ -244,6 +244,9 @@ impl Toy<'_> {
             } => {
                 let kind = if self.random.once_in(8) {
                     Kind::Info
+                } else if self.goes_wrong() {
+                    // Refused, though it was appended.
+                    Kind::Fail
                 } else {
                     Kind::Ok
                 };
@@ -312,6 +315,9 @@ impl Toy<'_> {
         });
         poll.records = records.collect();
         if self.goes_wrong() && !poll.records.is_empty() {
+            self.disorder(&mut poll);
+        }
+        if self.goes_wrong() && !poll.records.is_empty() {
             let which = self.random.below(poll.records.len() as u64) as usize;
             match self.random.below(4) {
                 0 => poll.records[which].value = None,
@@ -321,6 +327,18 @@ impl Toy<'_> {
             }
         }
         poll
+    }
+
+    /// The answer is out of order, leaves a record out, or begins too low.
+    fn disorder(&mut self, poll: &mut Poll) {
+        let which = self.random.below(poll.records.len() as u64) as usize;
+        match self.random.below(4) {
+            0 => poll.records.swap(0, which),
+            1 => poll.from += 1 + which as i64,
+            _ => {
+                poll.records.remove(which);
+            }
+        }
     }
 
     /// Something happens to a log.
@@ -364,7 +382,7 @@ impl Toy<'_> {
     fn final_read(&mut self, partition: usize) {
         let Log { key, start, .. } = &self.logs[partition];
         let (key, start, end) = (key.clone(), *start, self.logs[partition].end());
-        let fails = self.random.once_in(8);
+        let fails = self.random.once_in(4);
         let mut from = start;
         while from < end && !(fails && self.random.once_in(2)) {
             let poll = Poll {

@@ -1,6 +1,6 @@
 //! Reading entries into partitions: pairs invocations with completions.
 
-use super::{Facts, FinalEnd, How, LogStart, Mark, Names, Op, Partition, SendOp, Sighting};
+use super::{Facts, FinalEnd, How, LogStart, Mark, Names, Op, Partition, SendOp, Sighting, Step};
 use crate::Operations;
 use history::{
     Body, Entry, FinalRead, Header, Key, Kind, ListOffsets, LogEnd, Poll, Process, Send, TopicPlan,
@@ -171,6 +171,14 @@ impl<'a> Collector<'a> {
         self.facts.ops.push(done);
         let partition = &mut self.facts.partitions[place];
         let how = How::Poll { last: poll.last };
+        let mut from = poll.from.saturating_sub(1);
+        for (place, record) in poll.records.iter().enumerate() {
+            let (to, within) = (record.offset, place > 0);
+            if from.checked_add(1) != Some(to) {
+                partition.steps.push(Step { op, from, to, within });
+            }
+            from = to;
+        }
         partition.sightings.extend(poll.records.iter().map(|r| Sighting {
             offset: r.offset,
             value: r.value,
@@ -286,6 +294,7 @@ fn empty(key: Key, plan: &TopicPlan) -> Partition<'_> {
         log_starts: Vec::new(),
         final_end: None,
         passed: Vec::new(),
+        steps: Vec::new(),
         fates: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ mod names;
 mod partition;
 
 pub(crate) use names::Names;
-pub(crate) use partition::{Fate, FinalEnd, How, LogStart, Op, Partition, SendOp, Sighting};
+pub(crate) use partition::{Fate, FinalEnd, How, LogStart, Op, Partition, SendOp, Sighting, Step};
 
 use crate::Operations;
 use history::History;

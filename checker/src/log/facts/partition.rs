@@ -20,6 +20,8 @@ pub(crate) struct Partition<'a> {
     pub final_end: Option<FinalEnd>,
     /// Ranges of offsets that final polls passed over: from where they asked to after the last record they got.
     pub passed: Vec<(i64, i64)>,
+    /// Where polls did not go on to the very next offset, in the order of the completions.
+    pub steps: Vec<Step>,
     /// What became of each send, as far as it was acknowledged with acks=all and the final read tells.
     pub fates: Vec<Fate>,
 }
@@ -74,6 +76,19 @@ pub(crate) struct Sighting {
     pub op: u32,
     /// How it was shown.
     pub how: How,
+}
+
+/// A step of a poll from one offset to another that is not the next one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The operation, an index into [`super::Facts::ops`].
+    pub op: u32,
+    /// The offset of the record before; the one before that which the poll asked for, where this is its first record.
+    pub from: i64,
+    /// The offset of the record.
+    pub to: i64,
+    /// Whether both are records of the answer.
+    pub within: bool,
 }
 
 /// How a value was shown at an offset.

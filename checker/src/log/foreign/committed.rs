@@ -13,7 +13,9 @@ impl Committed {
     pub fn of(transfers: &Transfers) -> Committed {
         let ok = |operation: &super::transfers::Operation| operation.kind == Kind::Ok;
         let mut committed: Vec<bool> = transfers.operations.iter().map(ok).collect();
-        for shown in parallel::map(&transfers.partitions, |partition| shown(transfers, partition)) {
+        for shown in parallel::map(&transfers.partitions, transfers.records(), |partition| {
+            shown(transfers, partition)
+        }) {
             for op in shown {
                 committed[op as usize] = true;
             }

@@ -151,12 +151,16 @@ impl Cycles<'_> {
     fn anti_dependencies(&self, graph: &mut GraphBuilder) {
         for (partition, versions) in self.transfers.partitions.iter().zip(self.versions) {
             let ranges = Ranges::new(&versions.by_index, graph);
-            let mut sends = by_operation(&partition.sends).peekable();
+            let mut own: Vec<(u32, usize)> = (0..)
+                .zip(&versions.by_index)
+                .filter_map(|(index, writer)| Some(((*writer)?, index)))
+                .collect();
+            own.sort_unstable();
+            let mut own = own.into_iter().peekable();
             let mut numbers = versions.polled.iter();
             for polled in by_operation(&partition.polls) {
                 let op = polled[0].op;
-                while sends.next_if(|sent| sent[0].op < op).is_some() {}
-                let own = sends.next_if(|sent| sent[0].op == op).unwrap_or_default();
+                while own.next_if(|(writer, _)| *writer < op).is_some() {}
                 let indexes = numbers
                     .by_ref()
                     .take(polled.len())
@@ -165,7 +169,7 @@ impl Cycles<'_> {
                     continue;
                 };
                 let mut start = reached as usize + 1;
-                for index in versions.sent_at(own) {
+                while let Some((_, index)) = own.next_if(|(writer, _)| *writer == op) {
                     if index >= start {
                         ranges.edges(op, start..index, EdgeKind::Rw, graph);
                         start = index + 1;

@@ -41,7 +41,7 @@ fn judge_transfers(options: &Options, budget: &Budget, transfers: &Transfers) ->
     let places: Vec<u32> = (0..transfers.partitions.len() as u32).collect();
     let total = places.len() as u64;
     budget.tell("partitions", 0, total);
-    let answers = parallel::map(&places, |place| {
+    let answers = parallel::map(&places, transfers.records(), |place| {
         if let Some(spent) = budget.spent() {
             return Err(spent);
         }

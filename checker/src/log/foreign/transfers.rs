@@ -22,6 +22,16 @@ pub(super) struct Transfers {
     pub counts: Operations,
 }
 
+impl Transfers {
+    /// How many records were sent and polled.
+    pub fn records(&self) -> usize {
+        self.partitions
+            .iter()
+            .map(|partition| partition.sends.len() + partition.polls.len())
+            .sum()
+    }
+}
+
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {

@@ -59,17 +59,6 @@ impl Versions {
         Some(self.order.index(number)).filter(|index| *index != NONE)
     }
 
-    /// The indexes for which values of these records stand, ascending, as far as their operation is the writer there.
-    pub fn sent_at(&self, sent: &[Record]) -> Vec<usize> {
-        let mine = |record: &Record| {
-            let index = self.index_of(record)? as usize;
-            (self.by_index.get(index) == Some(&Some(record.op))).then_some(index)
-        };
-        let mut indexes: Vec<usize> = sent.iter().filter_map(mine).collect();
-        indexes.sort_unstable();
-        indexes
-    }
-
     /// The index of a record's value.
     pub fn index_of(&self, record: &Record) -> Option<u32> {
         self.index(self.order.number(record.offset(), record.value))

@@ -13,16 +13,20 @@ mod duplicate;
 mod elr_invariant;
 mod epoch_lineage;
 mod epoch_regression;
+mod g1a;
 mod high_watermark_regression;
 mod inconsistent_offsets;
 mod ineligible_leader;
 mod log_start_moved;
 mod loss;
+mod lost_write;
 mod metadata_conformance;
 pub(crate) mod metadata_lost;
 mod min_isr_violated;
+mod nonmonotonic_poll;
 mod offset_reassigned;
 mod phantom;
+mod poll_skip;
 mod stuck;
 mod two_leaders_in_one_epoch;
 mod visible_then_lost;
@@ -38,10 +42,11 @@ use crate::{Anomaly, Instance};
 /// A rule: its anomaly's name, and how it is looked for.
 type Rule = (&'static str, fn(&Case<'_>, &Partition<'_>) -> Vec<Finding>);
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 26] = [
     (acked_then_lost::NAME, acked_then_lost::find),
     (acked_tail_lost::NAME, acked_tail_lost::find),
     (visible_then_lost::NAME, visible_then_lost::find),
+    (lost_write::NAME, lost_write::find),
     (log_start_moved::NAME, log_start_moved::find),
     (dirty_leader::NAME, dirty_leader::find),
     (ineligible_leader::NAME, ineligible_leader::find),
@@ -53,12 +58,17 @@ const RULES: [Rule; 20] = [
     (stuck::NAME, stuck::find),
     (corrupt::NAME, corrupt::find),
     (phantom::NAME, phantom::find),
+    (g1a::NAME, g1a::find),
     (offset_reassigned::NAME, offset_reassigned::find),
     (inconsistent_offsets::NAME, inconsistent_offsets::find),
     (duplicate::NAME, duplicate::find),
     (append_order::NAME, append_order::find),
     (epoch_lineage::NAME, epoch_lineage::find),
     (high_watermark_regression::NAME, high_watermark_regression::find),
+    (nonmonotonic_poll::WITHIN, nonmonotonic_poll::find_within),
+    (nonmonotonic_poll::BEFORE, nonmonotonic_poll::find_before),
+    (poll_skip::WITHIN, poll_skip::find_within),
+    (poll_skip::BEFORE, poll_skip::find_before),
 ];
 
 /// An anomaly's name, and how it is looked for in no partition.
