@@ -3,6 +3,8 @@
 //! The sequence is taken apart here, so that a file is never held whole. A map of the common subset is read by a
 //! parser of our own ([`fast`]), any other is cut out ([`form`]) and read by the library ([`library`]).
 
+#[cfg(test)]
+mod agreement;
 mod fast;
 mod form;
 mod library;

@@ -1,4 +1,4 @@
-//! How fast foreign histories are read: `cargo run --release -p history --example speed [-- TRANSACTIONS TIMES]`.
+//! How fast foreign histories are read: `cargo run --release -p history --example speed_of_reading [-- TRANSACTIONS TIMES]`.
 //!
 //! A list-append history of 100,000 transactions is made in memory, as EDN and as JSON, and read some times; the best
 //! time counts. EDN is read a second time with a tag before each entry, which is what the library alone reads.
