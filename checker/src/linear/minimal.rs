@@ -6,7 +6,8 @@
 //! initial value on, and it fails whatever became of the rest.
 //!
 //! First the shortest beginning of the history that fails; then delta debugging (Zeller and Hildebrandt, 2002): chunks
-//! are left out, ever smaller ones, and at last single operations until none can go.
+//! are left out, ever smaller ones, and at last single operations until none can go. Reads go first: what was written
+//! explains more than that it was read.
 
 use super::decide::{Decision, decide};
 use super::limits::Limits;
@@ -23,6 +24,10 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct Minimal {
     /// Its operations, by their invocations.
     pub(crate) operations: Vec<usize>,
+    /// The one that completes last, without which there is an order.
+    pub(crate) stuck: usize,
+    /// That order, where it was found. It may have operations that were left out.
+    pub(crate) order: Option<Vec<usize>>,
     /// Whether it is known that none of them can be left out.
     pub(crate) settled: bool,
 }
@@ -52,20 +57,16 @@ pub(crate) fn minimal<M: Model>(
         .filter(|(_, certain)| *certain)
         .map(|(at, _)| at)
         .collect();
-    let mut chunk = kept.len();
     loop {
-        chunk = chunk.div_ceil(2);
         let before = kept.len();
-        kept = reduction.pass(kept, chunk);
-        if reduction.spent || (chunk <= 1 && kept.len() == before) {
+        for reads in [true, false] {
+            kept = reduction.leave_out(kept, reads);
+        }
+        if reduction.spent || kept.len() == before {
             break;
         }
-        chunk = chunk.min(kept.len());
     }
-    Minimal {
-        operations: kept.into_iter().map(|at| reduction.operations[at].0).collect(),
-        settled: !reduction.spent,
-    }
+    reduction.conclude(kept)
 }
 
 struct Reduction<'a, M: Model> {
@@ -141,54 +142,107 @@ impl<M: Model> Reduction<'_, M> {
         }
     }
 
-    /// Leaves out chunks, the earliest first, where what is left fails still.
-    fn pass(&mut self, mut kept: Vec<usize>, chunk: usize) -> Vec<usize> {
-        let mut from = 0;
-        while from < kept.len() && !self.spent {
-            let to = (from + chunk).min(kept.len());
-            let rest: Vec<usize> = kept[..from].iter().chain(&kept[to..]).copied().collect();
-            match self.fails(&rest) {
-                true => kept = rest,
-                false => from = to,
-            }
+    /// Leaves out reads, or what is none: ever smaller chunks, at last one by one.
+    fn leave_out(&mut self, kept: Vec<usize>, reads: bool) -> Vec<usize> {
+        let (mut these, mut others): (Vec<usize>, Vec<usize>) = kept
+            .into_iter()
+            .partition(|at| self.model.reads_only(&self.operations[*at].1.op) == reads);
+        let mut chunk = these.len();
+        while chunk > 0 && !self.spent {
+            these = self.pass(these, &others, chunk);
+            chunk = if chunk == 1 { 0 } else { chunk.div_ceil(2) };
         }
-        kept
+        others.extend(these);
+        others.sort_unstable();
+        others
     }
 
-    /// Whether these fail, whatever became of the rest. What was not decided counts as no.
-    fn fails(&mut self, kept: &[usize]) -> bool {
-        let mut next = kept.iter().copied().peekable();
-        let mut operations = Vec::with_capacity(self.operations.len());
-        for (at, (_, operation)) in self.operations.iter().enumerate() {
-            if next.next_if_eq(&at).is_some() {
-                operations.push(operation.clone());
-            } else if !self.model.reads_only(&operation.op) {
-                operations.push(operation.clone().or_never());
+    /// Leaves out chunks, the earliest first, where what is left fails still.
+    fn pass(&mut self, mut these: Vec<usize>, others: &[usize], chunk: usize) -> Vec<usize> {
+        let mut from = 0;
+        while from < these.len() && !self.spent {
+            let to = (from + chunk).min(these.len());
+            let rest: Vec<usize> = these[..from].iter().chain(&these[to..]).copied().collect();
+            let mut kept: Vec<usize> = rest.iter().chain(others).copied().collect();
+            kept.sort_unstable();
+            match self.order(&kept) {
+                Looked::Nowhere => these = rest,
+                Looked::Order(_) | Looked::Undecided => from = to,
             }
         }
-        let decided = has_order(&operations, self.model, self.budget);
-        self.spent |= decided.is_none();
-        decided == Some(false)
+        these
+    }
+
+    fn conclude(mut self, kept: Vec<usize>) -> Minimal {
+        let settled = !self.spent;
+        let ends = |at: &&usize| self.operations[**at].1.completed_at();
+        let stuck = kept.iter().max_by_key(ends).copied().unwrap_or_default();
+        let without: Vec<usize> = kept.iter().copied().filter(|at| *at != stuck).collect();
+        let order = match self.order(&without) {
+            Looked::Order(order) => Some(order),
+            Looked::Nowhere | Looked::Undecided => None,
+        };
+        let whole = |at: usize| self.operations[at].0;
+        Minimal {
+            operations: kept.into_iter().map(whole).collect(),
+            stuck: whole(stuck),
+            order: order.map(|order| order.into_iter().map(whole).collect()),
+            settled,
+        }
+    }
+
+    /// An order of these, in which the rest may be.
+    fn order(&mut self, kept: &[usize]) -> Looked {
+        let mut next = kept.iter().copied().peekable();
+        let (mut places, mut operations) = (Vec::new(), Vec::new());
+        for (at, (_, operation)) in self.operations.iter().enumerate() {
+            let certain = next.next_if_eq(&at).is_some();
+            if certain || !self.model.reads_only(&operation.op) {
+                places.push(at);
+                operations.push(if certain {
+                    operation.clone()
+                } else {
+                    operation.clone().or_never()
+                });
+            }
+        }
+        match look(&operations, self.model, self.budget) {
+            Looked::Order(order) => Looked::Order(order.into_iter().map(|at| places[at]).collect()),
+            Looked::Undecided => {
+                self.spent = true;
+                Looked::Undecided
+            }
+            Looked::Nowhere => Looked::Nowhere,
+        }
     }
 }
 
-/// Whether there is an order, where that is decided. Only the search over windows knows what may never have happened.
-fn has_order<M: Model>(operations: &[Operation<M::Op>], model: &M, budget: &Budget) -> Option<bool> {
+/// What came of looking for an order.
+enum Looked {
+    Order(Vec<usize>),
+    Nowhere,
+    Undecided,
+}
+
+/// Looks for an order. Only the search over windows knows what may never have happened.
+fn look<M: Model>(operations: &[Operation<M::Op>], model: &M, budget: &Budget) -> Looked {
     let fitted = model.fitted(operations);
     let model = fitted.as_ref().unwrap_or(model);
     let timeline = Timeline::new(model, operations);
-    let limits = Limits {
+    let mut search: Box<dyn Search + '_> = match timeline.width {
+        width if width <= <u64 as Mask>::MOST => Box::new(Window::<M, u64>::new(model, &timeline)),
+        width if width <= <u128 as Mask>::MOST => Box::new(Window::<M, u128>::new(model, &timeline)),
+        _ => Box::new(Window::<M, Wide>::new(model, &timeline)),
+    };
+    let found = search.run(&Limits {
         steps: u64::MAX,
         memory: budget.memory_left(),
         budget,
         stop: &AtomicBool::new(false),
-    };
-    let found = if timeline.width <= <u64 as Mask>::MOST {
-        Window::<M, u64>::new(model, &timeline).run(&limits)
-    } else if timeline.width <= <u128 as Mask>::MOST {
-        Window::<M, u128>::new(model, &timeline).run(&limits)
-    } else {
-        Window::<M, Wide>::new(model, &timeline).run(&limits)
-    };
-    found.map(|found| found == Found::Order)
+    });
+    match found {
+        Some(Found::Order) => Looked::Order(search.order()),
+        Some(Found::Stuck { .. }) => Looked::Nowhere,
+        None => Looked::Undecided,
+    }
 }

@@ -24,7 +24,7 @@ const LANE: usize = 52;
 const BAR: usize = 38;
 const TOP: usize = 16;
 const LEGEND: usize = 62;
-const LEAST_WIDTH: usize = 640;
+const LEAST_WIDTH: usize = 760;
 /// A character of the label's face and size.
 const CHARACTER: usize = 7;
 
@@ -36,6 +36,7 @@ paint-order:stroke;stroke:var(--ground);stroke-width:3px}\
 .ackall-order .number{fill:var(--on);stroke:none;font-weight:bold;font-size:10px;text-anchor:middle}\
 .ackall-order .bar{fill:var(--placed);fill-opacity:.16;stroke:var(--placed);stroke-width:1.5}\
 .ackall-order .left .bar{fill:none;stroke:var(--ink);stroke-dasharray:2 3}\
+.ackall-order .maybe .bar{fill:none;stroke-dasharray:6 4}\
 .ackall-order .stuck .bar{fill:var(--stuck);fill-opacity:.16;stroke:var(--stuck);stroke-width:2.5}\
 .ackall-order .hatch{stroke:var(--stuck);stroke-width:1.5;fill:none;opacity:.7}\
 .ackall-order .stuck text{font-weight:bold}\
@@ -48,7 +49,7 @@ paint-order:stroke;stroke:var(--ground);stroke-width:3px}\
 pub(crate) enum Place {
     /// It stands there, at this place, from 0.
     At(usize),
-    /// It was not reached.
+    /// It stands nowhere there.
     Left,
     /// It had to come, and cannot.
     Stuck,
@@ -67,6 +68,8 @@ pub(crate) struct Bar {
     pub from: u64,
     /// Where it ends, which is not before; none where it never does.
     pub to: Option<u64>,
+    /// Whether it is of the counterexample: the rest may have happened or not.
+    pub certain: bool,
     /// Its place.
     pub place: Place,
 }
@@ -205,7 +208,8 @@ fn draw_bar(svg: &mut String, bar: &Bar, lane: usize, columns: &Columns, width: 
     let (left, top) = (columns.x(bar.from), TOP + lane * LANE);
     let right = bar.to.map_or(width, |to| columns.x(to)).max(left + 4);
     let class = match bar.place {
-        Place::At(_) => "placed",
+        Place::At(_) if bar.certain => "placed",
+        Place::At(_) => "placed maybe",
         Place::Left => "left",
         Place::Stuck => "stuck",
     };
@@ -343,6 +347,7 @@ mod tests {
             title: format!("{label} of process {lane}"),
             from,
             to,
+            certain: true,
             place,
         }
     }

@@ -117,10 +117,5 @@ fn example<M: Recorded>(
         .and_then(|at| object.operations[at].completed_at())
         .unwrap_or(0);
     let found = minimal(&object.operations, model, stuck, &explaining);
-    words::example(
-        object,
-        model,
-        &found,
-        &Budget::new(LEAST_TO_EXPLAIN, budget.memory_left()),
-    )
+    words::example(object, model, &found)
 }

@@ -1,45 +1,20 @@
 //! A counterexample in words, and as a picture.
 
-use super::decide::explain;
 use super::minimal::Minimal;
 use super::model::Recorded;
 use super::objects::{Object, Origin};
 use super::picture::{Bar, Place, draw};
-use super::{Answer, Operation};
-use crate::{Budget, Example};
-use history::{Process, Value};
+use crate::Example;
+use history::Process;
 
 /// The most operations that are listed: more is read by nobody.
 const MOST_LISTED: usize = 30;
 
 /// A counterexample explained.
-pub(crate) fn example<M: Recorded>(
-    object: &Object<M::Op>,
-    model: &M,
-    found: &Minimal,
-    budget: &Budget,
-) -> Example {
-    let operations: Vec<_> = found
-        .operations
-        .iter()
-        .map(|at| object.operations[*at].clone())
-        .collect();
-    let origins: Vec<_> = found.operations.iter().map(|at| object.origins[*at]).collect();
-    let story = Story {
-        model,
-        key: object.key.as_ref(),
-        settled: found.settled,
-        // Few as they are, they are soon ordered.
-        stuck: match explain(&operations, model, budget) {
-            Answer::NotLinearizable(stuck) => Some((stuck.at, stuck.linearized)),
-            Answer::Linearizable | Answer::Unknown(_) => None,
-        },
-        operations,
-        origins,
-    };
-    let mut indexes: Vec<u64> = story
-        .origins
-        .iter()
+pub(crate) fn example<M: Recorded>(object: &Object<M::Op>, model: &M, found: &Minimal) -> Example {
+    let story = Story { model, object, found };
+    let origins = found.operations.iter().map(|at| &object.origins[*at]);
+    let mut indexes: Vec<u64> = origins
         .flat_map(|origin| [Some(origin.invoked), origin.completed])
         .flatten()
         .collect();
@@ -54,106 +29,125 @@ pub(crate) fn example<M: Recorded>(
 
 struct Story<'a, M: Recorded> {
     model: &'a M,
-    key: Option<&'a Value>,
-    operations: Vec<Operation<M::Op>>,
-    origins: Vec<Origin>,
-    settled: bool,
-    /// What cannot be placed, and the order that comes farthest without it.
-    stuck: Option<(usize, Vec<usize>)>,
+    object: &'a Object<M::Op>,
+    found: &'a Minimal,
 }
 
 impl<M: Recorded> Story<'_, M> {
     fn text(&self) -> String {
-        let under = self.key.map_or(String::new(), |key| format!(" under key {key}"));
-        let mut lines = vec![match self.operations.len() {
-            1 => format!("No order explains this operation{under}, whatever else happened:"),
-            count => {
-                format!("No order of these {count} operations{under} explains them, whatever else happened:")
-            }
+        let under = self
+            .object
+            .key
+            .as_ref()
+            .map_or(String::new(), |key| format!(" under key {key}"));
+        let mut lines = vec![match self.found.operations.len() {
+            1 => format!("This operation{under} has no place, whatever else happened:"),
+            count => format!("These {count} operations{under} have no order, whatever else happened:"),
         }];
-        for (operation, origin) in self.operations.iter().zip(&self.origins).take(MOST_LISTED) {
-            lines.push(format!(
-                "  {}: {}, {}",
-                who(origin.process),
-                self.model.words(&operation.op),
-                when(origin)
-            ));
+        lines.extend(self.list(&self.found.operations));
+        let besides = self.besides();
+        if !besides.is_empty() {
+            lines.push("Of the rest, which may have happened or not, this helps:".into());
+            lines.extend(self.list(&besides));
         }
-        if self.operations.len() > MOST_LISTED {
-            lines.push(format!("  and {} more", self.operations.len() - MOST_LISTED));
-        }
-        lines.extend(self.why());
-        lines.push(match self.settled {
+        lines.push(self.why());
+        lines.push(match self.found.settled {
             true => "None of them can be left out.".into(),
             false => "Some of them might be left out: there was no time to find out.".into(),
         });
         lines.join("\n")
     }
 
-    /// Why what is stuck has no place.
-    fn why(&self) -> Option<String> {
-        let (at, order) = self.stuck.as_ref()?;
-        let name = |at: &usize| self.name(*at);
-        let stuck = name(at);
-        let order: Vec<String> = order.iter().take(MOST_LISTED).map(name).collect();
-        let farthest = match order.is_empty() {
-            true => format!("Nothing can come before {stuck}, and the initial state does not allow it"),
-            false => format!(
-                "They can be ordered as far as {}; then {stuck} cannot be placed",
-                order.join(", then ")
-            ),
+    fn list(&self, operations: &[usize]) -> Vec<String> {
+        let line = |at: &usize| {
+            let origin = &self.object.origins[*at];
+            format!("  {}: {}, {}", who(origin.process), self.words(*at), when(origin))
         };
-        let begins = self.operations[*at].invoked_at();
-        let before: Vec<String> = (0..self.operations.len())
-            .filter(|other| {
-                self.operations[*other]
-                    .completed_at()
-                    .is_some_and(|end| end < begins)
-            })
+        let mut lines: Vec<String> = operations.iter().take(MOST_LISTED).map(line).collect();
+        if operations.len() > MOST_LISTED {
+            lines.push(format!("  and {} more", operations.len() - MOST_LISTED));
+        }
+        lines
+    }
+
+    /// What stands in the order, but is not of the counterexample.
+    fn besides(&self) -> Vec<usize> {
+        let order = self.found.order.iter().flatten();
+        order
+            .filter(|at| !self.found.operations.contains(at))
+            .copied()
+            .collect()
+    }
+
+    /// Why what completes last has no place.
+    fn why(&self) -> String {
+        let name = |at: &usize| self.name(*at);
+        let stuck = name(&self.found.stuck);
+        let farthest = match self.found.order.as_deref() {
+            None => format!("Without {stuck} there may be one"),
+            Some([]) => format!("{stuck} does not fit the initial state, and nothing can come before it"),
+            Some(order) => {
+                let names: Vec<String> = order.iter().take(MOST_LISTED).map(name).collect();
+                format!(
+                    "An order is {}; but {stuck} has no place in this one or any other",
+                    names.join(", then ")
+                )
+            }
+        };
+        let begins = self.object.operations[self.found.stuck].invoked_at();
+        let ended = |at: &&usize| {
+            self.object.operations[**at]
+                .completed_at()
+                .is_some_and(|end| end < begins)
+        };
+        let before: Vec<String> = self
+            .found
+            .operations
+            .iter()
+            .filter(ended)
             .take(MOST_LISTED)
-            .map(|other| name(&other))
+            .map(name)
             .collect();
-        Some(match before.is_empty() {
-            true => format!("{farthest}, before, between or after them."),
+        match before.is_empty() {
+            true => format!("{farthest}."),
             false => format!(
-                "{farthest}. It began after {} had completed, and cannot come earlier.",
+                "{farthest}: it began after {} had completed.",
                 before.join(" and ")
             ),
-        })
+        }
+    }
+
+    fn words(&self, at: usize) -> String {
+        self.model.words(&self.object.operations[at].op)
     }
 
     /// An operation's name in a sentence.
     fn name(&self, at: usize) -> String {
-        format!(
-            "{} of {}",
-            self.model.words(&self.operations[at].op),
-            who(self.origins[at].process)
-        )
+        format!("{} of {}", self.words(at), who(self.object.origins[at].process))
     }
 
     fn picture(&self) -> String {
-        let bars: Vec<Bar> = (0..self.operations.len()).map(|at| self.bar(at)).collect();
+        let drawn = self.found.operations.iter().copied().chain(self.besides());
+        let bars: Vec<Bar> = drawn.map(|at| self.bar(at)).collect();
         draw(&bars)
     }
 
     fn bar(&self, at: usize) -> Bar {
-        let (operation, origin) = (&self.operations[at], &self.origins[at]);
-        let place = match &self.stuck {
-            Some((stuck, _)) if *stuck == at => Place::Stuck,
-            Some((_, order)) => order
-                .iter()
-                .position(|other| *other == at)
-                .map_or(Place::Left, Place::At),
-            None => Place::Left,
-        };
-        let label = self.model.words(&operation.op);
+        let (operation, origin) = (&self.object.operations[at], &self.object.origins[at]);
+        let in_order = self.found.order.iter().flatten().position(|other| *other == at);
+        let label = self.words(at);
         Bar {
             lane: who(origin.process),
             title: format!("{}: {label}, {}", who(origin.process), when(origin)),
             label,
             from: operation.invoked_at(),
             to: operation.completed_at(),
-            place,
+            certain: self.found.operations.contains(&at),
+            place: match in_order {
+                _ if at == self.found.stuck => Place::Stuck,
+                Some(place) => Place::At(place),
+                None => Place::Left,
+            },
         }
     }
 }

@@ -8,4 +8,5 @@ mod agreement;
 )]
 #[path = "../literal/mod.rs"]
 mod literal;
+mod minimal;
 mod oneself;

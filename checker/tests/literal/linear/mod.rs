@@ -7,7 +7,7 @@ pub mod order;
 
 pub use make::make;
 pub use mutate::mutate;
-pub use order::linearizable;
+pub use order::{linearizable, possible};
 
 use checker::ModelName;
 use history::Op;

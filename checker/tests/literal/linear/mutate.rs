@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::make::{small, stamp};
-use history::{Kind, Op, Value};
+use history::{Kind, Op, Process, Value};
 
 /// Changes one thing, and stamps the entries anew.
 pub fn mutate(history: &mut Vec<Op>, random: &mut Random) {
@@ -114,13 +114,17 @@ fn move_completion(history: &mut Vec<Op>, completion: usize, random: &mut Random
 
 /// A process whose operation became indeterminate does nothing more under that number.
 fn retire(history: &mut [Op]) {
-    let mut next = 1000;
+    let number = |op: &Op| match op.process {
+        Process::Client(number) => number,
+        _ => 0,
+    };
+    let mut next = history.iter().map(number).max().unwrap_or(0) + 1;
     for at in 0..history.len() {
         if history[at].kind == Kind::Info {
             let process = history[at].process;
             for later in &mut history[at + 1..] {
                 if later.process == process {
-                    later.process = history::Process::Client(next);
+                    later.process = Process::Client(next);
                 }
             }
             next += 1;

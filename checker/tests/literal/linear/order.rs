@@ -15,11 +15,22 @@ struct Operation<'a> {
     tells: bool,
     begins: usize,
     ends: usize,
+    /// Whether it took effect for certain.
+    certain: bool,
 }
 
 /// Whether a history is linearizable.
 pub fn linearizable(model: ModelName, failed_cas: FailedCas, history: &[Op]) -> bool {
+    possible(model, failed_cas, history, |_| true)
+}
+
+/// Whether there is an order of what is kept, by the index of its invocation. Of the rest each may have taken effect
+/// while it was open, or never.
+pub fn possible(model: ModelName, failed_cas: FailedCas, history: &[Op], kept: impl Fn(u64) -> bool) -> bool {
     let mut operations = pair(history);
+    for operation in &mut operations {
+        operation.certain &= kept(history[operation.begins].index);
+    }
     // A failure did not happen; a compare-and-set that failed saw something, if it is asked to say so.
     operations.retain(|o| o.kind != Kind::Fail || (o.f == "cas" && failed_cas == FailedCas::Observe));
     search(
@@ -55,19 +66,21 @@ fn pair(history: &[Op]) -> Vec<Operation<'_>> {
             tells: tells(completion),
             begins,
             ends,
+            certain: kind != Kind::Info,
         });
     }
     operations
 }
 
 fn search(model: ModelName, operations: &[Operation], placed: &mut Vec<bool>, state: &Value) -> bool {
-    let open = |placed: &[bool], at: usize| !placed[at] && operations[at].kind != Kind::Info;
+    let open = |placed: &[bool], at: usize| !placed[at] && operations[at].certain;
     if (0..operations.len()).all(|at| !open(placed, at)) {
         return true;
     }
     for at in 0..operations.len() {
         let waits = |other: usize| open(placed, other) && operations[other].ends < operations[at].begins;
-        if placed[at] || (0..operations.len()).any(waits) {
+        let late = |other: usize| placed[other] && operations[at].ends < operations[other].begins;
+        if placed[at] || (0..operations.len()).any(|other| waits(other) || late(other)) {
             continue;
         }
         if let Some(after) = step(model, state, &operations[at]) {
