@@ -40,6 +40,17 @@ pub(crate) enum Undecided {
     NotNeeded,
 }
 
+impl Undecided {
+    /// The limit that was reached.
+    pub(crate) fn spent(self, budget: &Budget) -> Spent {
+        match self {
+            Undecided::Spent(spent) => spent,
+            // So it is never of a history that is alone.
+            Undecided::NotNeeded => Spent::Time(budget.left()),
+        }
+    }
+}
+
 /// Decides the history of one object.
 pub(crate) fn decide<M: Model>(operations: &[Operation<M::Op>], model: &M, budget: &Budget) -> Decision {
     let decided = decide_all(&[operations], model, budget);
@@ -52,15 +63,16 @@ pub(crate) fn explain<M: Model>(operations: &[Operation<M::Op>], model: &M, budg
     match decide(operations, model, budget) {
         Decision::Linearizable => Answer::Linearizable,
         Decision::Stuck(at) => Answer::NotLinearizable(stuck(operations, model, at, budget)),
-        Decision::Unknown(Undecided::Spent(spent)) => Answer::Unknown(spent),
-        // There is no other history.
-        Decision::Unknown(Undecided::NotNeeded) => Answer::Unknown(Spent::Time(budget.left())),
+        Decision::Unknown(why) => Answer::Unknown(why.spent(budget)),
     }
 }
 
 /// Steps that each history has before searches are raced, and for each of its events on top.
 const FIRST_STEPS: u64 = 20_000;
 const FIRST_STEPS_PER_EVENT: u64 = 2;
+
+/// Events from which on a history is raced over at once: where the first search is not enough, it costs too much.
+const LONG: usize = 200_000;
 
 /// Steps of the first round's slices.
 const SLICE: u64 = 200_000;
@@ -165,9 +177,13 @@ impl<'a, M: Model> Ready<'a, M> {
 
     fn breadth_first(&self) -> Option<Box<dyn Search + '_>> {
         match self {
-            Ready::Register(walk) if walk.width <= u64::MOST => Some(Box::new(Breadth::<u64>::new(walk))),
-            Ready::Register(walk) if walk.width <= u128::MOST => Some(Box::new(Breadth::<u128>::new(walk))),
-            Ready::Register(walk) => Some(Box::new(Breadth::<Wide>::new(walk))),
+            Ready::Register(walk) if walk.width <= u64::MOST => {
+                Some(Box::new(Breadth::<u64>::relaxed_first(walk)))
+            }
+            Ready::Register(walk) if walk.width <= u128::MOST => {
+                Some(Box::new(Breadth::<u128>::relaxed_first(walk)))
+            }
+            Ready::Register(walk) => Some(Box::new(Breadth::<Wide>::relaxed_first(walk))),
             Ready::Any(..) => None,
         }
     }
@@ -243,7 +259,10 @@ impl<'a, M: Model> First<'a, '_, M> {
         let ready = self.ready[place].get_or_init(|| Ready::new(fitted.unwrap_or(self.model), history));
         let mut search = ready.depth_first(false);
         let limits = Limits {
-            steps: FIRST_STEPS + FIRST_STEPS_PER_EVENT * ready.events().len() as u64,
+            steps: match ready.events().len() {
+                LONG.. => FIRST_STEPS,
+                events => FIRST_STEPS + FIRST_STEPS_PER_EVENT * events as u64,
+            },
             memory: self.budget.memory_left() / 2,
             budget: self.budget,
             stop: &AtomicBool::new(false),
@@ -370,6 +389,7 @@ fn rounds(mut contests: Vec<Contest<'_>>, decisions: &mut [Decision], budget: &B
 const SHOWN_STEPS: u64 = 50_000_000;
 
 /// The order of all that completed before the operation that cannot be placed, or as much of it as was found.
+/// A search may know of a later operation than the first that cannot be placed.
 pub(crate) fn stuck<M: Model>(
     operations: &[Operation<M::Op>],
     model: &M,
@@ -382,21 +402,32 @@ pub(crate) fn stuck<M: Model>(
             .iter()
             .position(|event| event.completes() && event.op() == op)
     };
-    let event = at.and_then(completion);
-    let event = event.unwrap_or_else(|| first_stuck(operations, model, &events, budget));
-    let (before, numbers) = cut(operations, &events[..event]);
-    let fitted = model.fitted(&before);
-    let ready = Ready::new(fitted.as_ref().unwrap_or(model), &before);
-    let mut search = ready.depth_first(true);
-    search.run(&Limits {
-        steps: SHOWN_STEPS,
-        memory: budget.memory_left() / 2,
-        budget,
-        stop: &AtomicBool::new(false),
-    });
-    Stuck {
-        at: events[event].op(),
-        linearized: search.order().into_iter().map(|op| numbers[op]).collect(),
+    let known = at.and_then(completion);
+    let mut event = known.unwrap_or_else(|| first_stuck(operations, model, &events, budget));
+    loop {
+        let (before, numbers) = cut(operations, &events[..event]);
+        let fitted = model.fitted(&before);
+        let ready = Ready::new(fitted.as_ref().unwrap_or(model), &before);
+        let mut search = ready.depth_first(true);
+        let found = search.run(&Limits {
+            steps: SHOWN_STEPS,
+            memory: budget.memory_left() / 2,
+            budget,
+            stop: &AtomicBool::new(false),
+        });
+        let earlier = match found.map(|found| decision(found, ready.events())) {
+            Some(Decision::Stuck(Some(at))) => completion(numbers[at]),
+            _ => None,
+        };
+        match earlier {
+            Some(earlier) => event = earlier,
+            None => {
+                return Stuck {
+                    at: events[event].op(),
+                    linearized: search.order().into_iter().map(|op| numbers[op]).collect(),
+                };
+            }
+        }
     }
 }
 

@@ -79,6 +79,22 @@ pub fn check_operations<M: Model>(model: &M, operations: &[Operation<M::Op>], bu
     decide::explain(operations, model, budget)
 }
 
+/// Whether the history of one object is linearizable: the verdict alone, which takes less than an explanation.
+///
+/// # Errors
+/// Where a limit was reached first.
+pub fn is_linearizable<M: Model>(
+    model: &M,
+    operations: &[Operation<M::Op>],
+    budget: &Budget,
+) -> Result<bool, Spent> {
+    match decide::decide(operations, model, budget) {
+        decide::Decision::Linearizable => Ok(true),
+        decide::Decision::Stuck(_) => Ok(false),
+        decide::Decision::Unknown(why) => Err(why.spent(budget)),
+    }
+}
+
 /// Judges a history.
 pub(crate) fn judge(
     model: ModelName,

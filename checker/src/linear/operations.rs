@@ -120,18 +120,13 @@ impl Event {
 
 /// The events of those operations that `keep` keeps, in their order.
 pub(crate) fn events<Op>(operations: &[Operation<Op>], keep: impl Fn(usize) -> bool) -> Vec<Event> {
-    let mut timed: Vec<(u64, Event)> = Vec::with_capacity(operations.len() * 2);
-    let (mut first, mut last) = (u64::MAX, 0);
-    for (op, operation) in (0u32..).zip(operations) {
-        if keep(op as usize) {
-            let ends = operation.completed.map(|time| (time, Event::completed(op)));
+    let kept = || (0u32..).zip(operations).filter(|(op, _)| keep(*op as usize));
+    by_place(kept).unwrap_or_else(|| {
+        let mut timed: Vec<(u64, Event)> = Vec::with_capacity(operations.len() * 2);
+        for (op, operation) in kept() {
             timed.push((operation.invoked, Event::invoked(op)));
-            timed.extend(ends);
-            first = first.min(operation.invoked);
-            last = last.max(ends.map_or(operation.invoked, |(time, _)| time));
+            timed.extend(operation.completed.map(|time| (time, Event::completed(op))));
         }
-    }
-    by_place(&timed, first, last).unwrap_or_else(|| {
         timed.sort_unstable_by_key(|(time, event)| (*time, event.completes(), event.op()));
         timed.into_iter().map(|(_, event)| event).collect()
     })
@@ -141,19 +136,33 @@ pub(crate) fn events<Op>(operations: &[Operation<Op>], keep: impl Fn(usize) -> b
 const SPREAD: u64 = 4;
 
 /// Events put where their times say, where the times lie close together and no two are equal.
-fn by_place(timed: &[(u64, Event)], first: u64, last: u64) -> Option<Vec<Event>> {
+fn by_place<'a, Op: 'a, I: Iterator<Item = (u32, &'a Operation<Op>)>>(
+    kept: impl Fn() -> I,
+) -> Option<Vec<Event>> {
     const NOTHING: Event = Event(u32::MAX);
+    let (mut first, mut last, mut count) = (u64::MAX, 0, 0);
+    for (_, operation) in kept() {
+        first = first.min(operation.invoked);
+        last = last.max(operation.completed.unwrap_or(operation.invoked));
+        count += 1;
+    }
     let span = last.checked_sub(first)?;
-    if span / SPREAD >= timed.len() as u64 {
+    if span / SPREAD >= 2 * count {
         return None;
     }
     let mut places = vec![NOTHING; span as usize + 1];
-    for (time, event) in timed {
-        let place = &mut places[(time - first) as usize];
-        if *place != NOTHING {
+    for (op, operation) in kept() {
+        let mut put = |time: u64, event: Event| {
+            let place = &mut places[(time - first) as usize];
+            let free = *place == NOTHING;
+            *place = event;
+            free
+        };
+        let free = put(operation.invoked, Event::invoked(op));
+        let completed = operation.completed.map(|time| put(time, Event::completed(op)));
+        if !free || completed == Some(false) {
             return None;
         }
-        *place = *event;
     }
     places.retain(|event| *event != NOTHING);
     Some(places)

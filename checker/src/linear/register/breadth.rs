@@ -3,6 +3,9 @@
 //!
 //! Of two places at one event that have the same state, one is dropped where the other can do all that it can: it
 //! has used no more pending operations, and what it may still do or leave hidden takes in what the other may.
+//!
+//! Where there are pending operations the search first goes through the history as if each could happen any number of
+//! times. Then nothing has to be counted; and a history that has no order so has none at all.
 
 use super::board::{Board, Move, Spot};
 use super::walk::Walk;
@@ -31,11 +34,18 @@ pub(crate) struct Breadth<'a, K> {
     moves: Vec<Move>,
     /// Whether `work` was begun at this event.
     begun: bool,
+    /// Whether pending operations are counted.
+    counting: bool,
     found: Option<Found>,
 }
 
 impl<'a, K: Mask> Breadth<'a, K> {
-    pub(crate) fn new(walk: &'a Walk) -> Breadth<'a, K> {
+    /// A search; where there are pending operations one that does not count them goes before it.
+    pub(crate) fn relaxed_first(walk: &'a Walk) -> Breadth<'a, K> {
+        Breadth::new(walk, walk.pending.is_empty())
+    }
+
+    fn new(walk: &'a Walk, counting: bool) -> Breadth<'a, K> {
         let board = Board::new(walk);
         Breadth {
             now: vec![board.first()],
@@ -46,6 +56,7 @@ impl<'a, K: Mask> Breadth<'a, K> {
             met: HashTable::new(),
             moves: Vec::new(),
             begun: false,
+            counting,
             found: None,
         }
     }
@@ -90,6 +101,9 @@ impl<'a, K: Mask> Breadth<'a, K> {
         for choice in &self.moves {
             let mut after = spot.clone();
             self.board.make(&mut after, due, *choice, &mut self.sets);
+            if !self.counting {
+                after.used = spot.used;
+            }
             if after.done.has(due) {
                 self.board.clear(&mut after, due);
                 self.next.push(after);
@@ -107,44 +121,36 @@ impl<'a, K: Mask> Breadth<'a, K> {
     fn end(&mut self) {
         self.begun = false;
         let next = &mut self.next;
-        if next.len() > 1 {
-            next.sort_unstable_by_key(|spot| {
-                (spot.state, spot.done.count() + spot.hidden.count(), mixed(spot))
-            });
-            // Those that may still do the most, or leave it, come first: the fewest done, the most hidden.
+        let sorted = next.len() > COMPARED;
+        if sorted {
+            next.sort_unstable_by_key(|spot| (spot.state, spot.done.count(), mixed(spot)));
             next.dedup();
-            keep_best(next, &mut self.now, &self.sets);
-        } else {
-            self.now.append(next);
+        }
+        let mut group = 0;
+        for spot in next.drain(..) {
+            if sorted && self.now.get(group).is_some_and(|first| first.state != spot.state) {
+                group = self.now.len();
+            }
+            keep(&mut self.now, group, spot, &self.sets);
         }
     }
 }
 
-/// Moves the places over that no other one is as good as.
-fn keep_best<K: Mask>(from: &mut Vec<Spot<K>>, kept: &mut Vec<Spot<K>>, sets: &Multisets) {
-    let mut group = 0;
-    for spot in from.drain(..) {
-        if kept
-            .get(group)
-            .is_some_and(|first: &Spot<K>| first.state != spot.state)
-        {
-            group = kept.len();
+/// Keeps a place unless another is as good; drops those that it is better than. Looks at some from `from` on.
+fn keep<K: Mask>(kept: &mut Vec<Spot<K>>, from: usize, spot: Spot<K>, sets: &Multisets) {
+    let mut place = from;
+    while place < kept.len().min(from + COMPARED) {
+        if kept[place].state != spot.state {
+            place += 1;
+        } else if as_good(&kept[place], &spot, sets) {
+            return;
+        } else if as_good(&spot, &kept[place], sets) {
+            kept.swap_remove(place);
+        } else {
+            place += 1;
         }
-        let better = |other: &Spot<K>| as_good(other, &spot, sets);
-        if kept[group..].iter().take(COMPARED).any(better) {
-            continue;
-        }
-        // A later one may be better than what was kept.
-        let mut place = group;
-        while place < kept.len().min(group + COMPARED) {
-            if as_good(&spot, &kept[place], sets) {
-                kept.swap_remove(place);
-            } else {
-                place += 1;
-            }
-        }
-        kept.push(spot);
     }
+    kept.push(spot);
 }
 
 /// Whether a place can do all that another of the same state can: what it has done beyond the other's it could leave
@@ -173,8 +179,12 @@ impl<K: Mask> Search for Breadth<'_, K> {
         let walk = self.board.walk;
         while self.found.is_none() {
             let Some(event) = walk.events.get(self.board.event as usize) else {
-                self.found = Some(Found::Order);
-                break;
+                if self.counting {
+                    self.found = Some(Found::Order);
+                } else {
+                    *self = Breadth::new(walk, true);
+                }
+                continue;
             };
             let op = event.op();
             if !event.completes() {

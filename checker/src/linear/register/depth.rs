@@ -42,6 +42,8 @@ struct Choice<K> {
     path: u32,
     /// The moves that are left are the last ones of [`Depth::moves`], from here on.
     moves: u32,
+    /// Whether the place is among those that were seen.
+    remembered: bool,
 }
 
 /// A step of the way.
@@ -64,6 +66,8 @@ pub(crate) struct Depth<'a, K> {
     noting: bool,
     path: Vec<Step>,
     furthest: u32,
+    /// Whether the last move was a pending operation.
+    came_by_pending: bool,
     next: Next,
 }
 
@@ -74,7 +78,7 @@ enum Next {
 }
 
 /// Places with one move only are remembered at one event in so many: the next one will do.
-const SPARSE: u32 = 8;
+const SPARSE: u32 = 32;
 
 impl<'a, K: Mask> Depth<'a, K> {
     /// A search; `noting` makes [`Search::order`] tell the order.
@@ -90,6 +94,7 @@ impl<'a, K: Mask> Depth<'a, K> {
             noting,
             path: Vec::new(),
             furthest: 0,
+            came_by_pending: false,
             next: Next::Advance,
         }
     }
@@ -133,18 +138,12 @@ impl<'a, K: Mask> Depth<'a, K> {
         if found == 0 {
             return Next::Choose;
         }
-        let worth_it = found > 1 || self.board.event.is_multiple_of(SPARSE);
-        if worth_it && remember {
-            let was = Was {
-                event: self.board.event,
-                state: self.spot.state,
-                done: self.spot.done.clone(),
-                hidden: self.spot.hidden.clone(),
-            };
-            if !self.seen.come(was, self.spot.used, &self.sets) {
-                self.moves.truncate(from);
-                return Next::Choose;
-            }
+        // Of a history that has an order most places never come again: those with several moves are remembered when
+        // none is left. But by way of pending operations a place may lead to itself.
+        let at_once = self.came_by_pending || (found == 1 && self.board.event.is_multiple_of(SPARSE));
+        if (found > 1 || at_once) && !self.is_new(at_once && remember) {
+            self.moves.truncate(from);
+            return Next::Choose;
         }
         if found > 1 {
             self.choices.push(Choice {
@@ -152,6 +151,7 @@ impl<'a, K: Mask> Depth<'a, K> {
                 spot: self.spot.clone(),
                 path: self.path.len() as u32,
                 moves: from as u32,
+                remembered: at_once,
             });
         }
         if let Some(choice) = self.moves.pop() {
@@ -160,7 +160,23 @@ impl<'a, K: Mask> Depth<'a, K> {
         Next::Advance
     }
 
+    /// Whether the search was not here before; it may be remembered that now it was.
+    fn is_new(&mut self, remember: bool) -> bool {
+        let was = Was {
+            event: self.board.event,
+            state: self.spot.state,
+            done: self.spot.done.clone(),
+            hidden: self.spot.hidden.clone(),
+        };
+        if remember {
+            self.seen.come(was, self.spot.used, &self.sets)
+        } else {
+            !self.seen.knows(&was, self.spot.used, &self.sets)
+        }
+    }
+
     fn make(&mut self, due: usize, choice: Move) {
+        self.came_by_pending = matches!(choice, Move::Pending(_));
         let before = self.noting.then(|| self.spot.done.clone());
         self.board.make(&mut self.spot, due, choice, &mut self.sets);
         let Some(before) = before else {
@@ -185,21 +201,30 @@ impl<'a, K: Mask> Depth<'a, K> {
     }
 
     /// Goes back to the last place with a move that is left, and makes it; false where there is none.
-    fn choose(&mut self) -> bool {
-        let Some(choice) = self.choices.last() else {
+    fn choose(&mut self, remember: bool) -> bool {
+        while let Some(choice) = self.choices.last() {
+            if self.moves.len() > choice.moves as usize {
+                break;
+            }
+            if let Some(choice) = self.choices.pop()
+                && remember
+                && !choice.remembered
+            {
+                let was = Was {
+                    event: choice.event,
+                    state: choice.spot.state,
+                    done: choice.spot.done,
+                    hidden: choice.spot.hidden,
+                };
+                self.seen.come(was, choice.spot.used, &self.sets);
+            }
+        }
+        let (Some(choice), Some(next)) = (self.choices.last(), self.moves.pop()) else {
             return false;
         };
         self.board.rewind(choice.event);
         self.path.truncate(choice.path as usize);
-        // A choice without a move left is not kept.
-        let next = self.moves.pop().unwrap_or(Move::Hide);
-        if self.moves.len() == choice.moves as usize {
-            if let Some(choice) = self.choices.pop() {
-                self.spot = choice.spot;
-            }
-        } else {
-            self.spot = choice.spot.clone();
-        }
+        self.spot = choice.spot.clone();
         let walk = self.board.walk;
         let op = walk.events[self.board.event as usize].op();
         self.make(walk.seats[op] as usize, next);
@@ -224,7 +249,7 @@ impl<K: Mask> Search for Depth<'_, K> {
                     }
                 }
                 Next::Choose => {
-                    self.next = if self.choose() {
+                    self.next = if self.choose(self.bytes() < limits.memory) {
                         Next::Advance
                     } else {
                         let event = self.furthest as usize;

@@ -1,7 +1,7 @@
 //! Where a depth-first search has been: places from which there was no way on. Of two that differ only in the pending
 //! operations they have used, the one that has used fewer can do all that the other can.
 
-use crate::linear::crashed::{Multisets, NONE_USED};
+use crate::linear::crashed::Multisets;
 use hashbrown::HashTable;
 
 /// A place, but for what pending operations were used on the way to it.
@@ -37,7 +37,7 @@ impl<P: Place> Seen<P> {
         }
     }
 
-    /// Comes to a place. Whether that is worth it: it, or a better one, was not seen before.
+    /// Comes to a place. Whether that is worth it: neither it nor a better one was seen before.
     pub(crate) fn come(&mut self, place: P, used: u32, sets: &Multisets) -> bool {
         let hash = place.mixed();
         let Some(been) = self.table.find_mut(hash, |been| been.place == place) else {
@@ -50,20 +50,18 @@ impl<P: Place> Seen<P> {
             self.table.insert_unique(hash, been, |been| been.place.mixed());
             return true;
         };
-        if been.used == NONE_USED || sets.within(been.used, used) {
+        if covers(been, &self.others, used, sets) {
             return false;
-        }
-        let mut next = been.next;
-        while next != LAST {
-            let (other, after) = self.others[next as usize];
-            if sets.within(other, used) {
-                return false;
-            }
-            next = after;
         }
         self.others.push((used, been.next));
         been.next = self.others.len() as u32 - 1;
         true
+    }
+
+    /// Whether a place or a better one was seen before.
+    pub(crate) fn knows(&self, place: &P, used: u32, sets: &Multisets) -> bool {
+        let been = self.table.find(place.mixed(), |been| been.place == *place);
+        been.is_some_and(|been| covers(been, &self.others, used, sets))
     }
 
     /// Bytes that it holds.
@@ -72,6 +70,22 @@ impl<P: Place> Seen<P> {
         // A table is an eighth empty when it grows.
         (self.table.capacity() as u64 * slot / 7 * 8) + self.others.capacity() as u64 * 8 + self.outside
     }
+}
+
+/// Whether some of those that were used on the way to a place are no more than others.
+fn covers<P>(been: &Been<P>, others: &[(u32, u32)], used: u32, sets: &Multisets) -> bool {
+    if sets.within(been.used, used) {
+        return true;
+    }
+    let mut next = been.next;
+    while next != LAST {
+        let (other, after) = others[next as usize];
+        if sets.within(other, used) {
+            return true;
+        }
+        next = after;
+    }
+    false
 }
 
 /// Mixes the numbers of a place.
