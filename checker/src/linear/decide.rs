@@ -415,7 +415,7 @@ pub(crate) fn stuck<M: Model>(
             budget,
             stop: &AtomicBool::new(false),
         });
-        let earlier = match found.map(|found| decision(found, ready.events())) {
+        let earlier = match found.map(|found| ready.decision(found)) {
             Some(Decision::Stuck(Some(at))) => completion(numbers[at]),
             _ => None,
         };
