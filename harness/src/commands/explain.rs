@@ -1,5 +1,5 @@
-//! `ackall explain`: the page on a fault, a scenario, an anomaly or reason code, or on targets; and `docs/faults.md`,
-//! made of the same.
+//! `ackall explain`: the page on a fault, a scenario, an anomaly or reason code, on targets, or on what `check` has
+//! names for; and `docs/faults.md`, made of the same.
 
 use crate::error::{Error, Status, nearest};
 use crate::needs::mechanisms;
@@ -10,6 +10,19 @@ use std::fmt::Write;
 
 /// The page on anomalies and reason codes.
 const ANOMALIES: &str = include_str!("../../../docs/anomalies.md");
+/// The page on `check`: what it has names for stands in its tables.
+const CHECKERS: &str = include_str!("../../../docs/checkers.md");
+/// The tables' sections, and what a name of each is.
+const CHECKED: [(&str, &str); 5] = [
+    ("Models", "the model"),
+    ("Formats", "the format"),
+    ("Levels", "the level"),
+    (
+        "Names of anomalies",
+        "in a history that something else recorded, the anomaly",
+    ),
+    ("Limits", "in a history that something else recorded, the reason"),
+];
 /// The page on targets.
 const TARGETS: &str = "targets";
 
@@ -49,6 +62,15 @@ fn names() -> String {
         "\nreason codes\n  {}",
         codes().map(|(code, _)| code).collect::<Vec<_>>().join(", ")
     );
+    for (section, _) in CHECKED {
+        let names: Vec<&str> = checked(section).map(|(name, _)| name).collect();
+        let _ = writeln!(
+            text,
+            "\ncheck: {}\n  {}",
+            section.to_lowercase(),
+            names.join(", ")
+        );
+    }
     let _ = writeln!(text, "\nhow a scenario names nodes\n  {TARGETS}");
     text
 }
@@ -71,6 +93,13 @@ fn page(name: &str) -> Result<String, Error> {
     if let Some((_, text)) = codes().find(|(known, _)| *known == name) {
         pages.push(format!("the reason {name}\n\nThe run is unknown: {text}.\n"));
     }
+    for (section, what) in CHECKED {
+        pages.extend(
+            checked(section)
+                .filter(|(known, _)| *known == name)
+                .map(|(_, text)| format!("{what} {name}\n\n{}\n", row_in_words(section, text))),
+        );
+    }
     if !pages.is_empty() {
         return Ok(pages.join("\n"));
     }
@@ -79,6 +108,11 @@ fn page(name: &str) -> Result<String, Error> {
     let known = known
         .chain(anomalies().map(|(name, _)| name))
         .chain(codes().map(|(code, _)| code));
+    let known = known.chain(
+        CHECKED
+            .into_iter()
+            .flat_map(|(section, _)| checked(section).map(|(name, _)| name)),
+    );
     let near = nearest(name, known.chain([TARGETS])).join(", ");
     Err(Error::usage(
         format!("explaining {name:?}"),
@@ -114,6 +148,28 @@ fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
     rows.filter_map(|row| row.split_once("` | "))
+}
+
+/// The rows of a table of the page on `check`: a name in its first column, and the others.
+fn checked(section: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    let heading = format!("\n## {section}\n");
+    let text = CHECKERS
+        .find(&heading)
+        .and_then(|at| CHECKERS.get(at + heading.len()..));
+    let text = text.unwrap_or_default().split("\n## ").next().unwrap_or_default();
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    rows.filter_map(|row| row.split_once("` | "))
+}
+
+/// What stands beside a name in its table, as a sentence.
+fn row_in_words(section: &str, text: &str) -> String {
+    match (section, text.rsplit_once(" | ")) {
+        ("Levels", _) => format!("The next weaker: {text}."),
+        (_, Some((what, real_time))) => format!("{}. Real time: {real_time}.", capital(what)),
+        (_, None) => format!("{}.", capital(text).trim_end_matches('?')),
+    }
 }
 
 /// `docs/faults.md`.
@@ -300,6 +356,41 @@ mod tests {
         );
         let error = page("powercut").unwrap_err();
         assert!(error.why.contains("power-cut"), "{error}");
+    }
+
+    #[test]
+    fn every_model_format_and_level_of_check_has_a_page() {
+        let listed = names();
+        let models = checker::ModelName::ALL.map(checker::ModelName::text);
+        let levels = checker::Level::ALL.map(checker::Level::text);
+        let formats = history::Format::ALL.map(history::Format::text);
+        for name in models
+            .into_iter()
+            .chain(levels)
+            .chain(formats)
+            .chain(["G-single", "budget"])
+        {
+            assert!(listed.contains(name), "{name}");
+            assert!(page(name).unwrap().len() > 20, "{name}");
+        }
+        for level in checker::Level::ALL {
+            let page = page(level.text()).unwrap();
+            for weaker in level.next_weaker() {
+                assert!(page.contains(weaker.text()), "{page}");
+            }
+        }
+        assert_eq!(
+            page("mutex").unwrap(),
+            "the model mutex\n\nLinearizable? `acquire` and `release`; it does not ask who holds it.\n"
+        );
+        // A run's own anomaly, and one of others' logs.
+        assert_eq!(
+            page("duplicate")
+                .unwrap()
+                .matches("the anomaly duplicate")
+                .count(),
+            2
+        );
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl Chosen {
             )
         };
         let is = |models: &[ModelName]| matches!(&self.judged_as, As::Model(model) if models.contains(model));
-        if args.level.is_some() && !self.is_transactional() {
+        if args.level.is_some() && !self.is_transactional() && !is(&[ModelName::Kafka]) {
             return leave_out("--level", "transactional models");
         }
         if let (Some(level), false) = (
@@ -225,8 +225,10 @@ impl Chosen {
         if (args.subscribe || args.assign || args.ww_deps) && !is(&[ModelName::Kafka]) {
             return leave_out("--subscribe, --assign or --ww-deps", "kafka");
         }
-        if args.initial.is_some() && self.question() != Question::Linearizable {
-            return leave_out("--initial", "objects that are linearizable or not");
+        let begins = is(&[ModelName::Bank, ModelName::RwRegisterSessions])
+            || (self.question() == Question::Linearizable && !is(&[ModelName::Mutex]));
+        if args.initial.is_some() && !begins {
+            return leave_out("--initial", "models that begin with a value");
         }
         if args.failed_cas.is_some() && !is(&[ModelName::CasRegister]) {
             return leave_out("--failed-cas", "cas-register");
@@ -266,7 +268,7 @@ impl Chosen {
 
     /// The level, of transactional models.
     pub fn level(&self) -> Option<Level> {
-        self.options.level.filter(|_| self.is_transactional())
+        self.options.level
     }
 
     /// All choices, each with who made it.

@@ -7,6 +7,7 @@ use super::own;
 use super::progress::Teller;
 use crate::cli::CheckArgs;
 use crate::error::{Error, nearest};
+use checker::codes::BUDGET;
 use checker::{
     Budget, GUESS_OPS, JudgeError, Judgement, ModelName, Operations, Outcome, Progress, Reason, guess_model,
 };
@@ -116,7 +117,7 @@ fn over(budget: &Budget, limits: &Limits) -> Option<Reason> {
                 limits.memory >> 20,
                 held >> 20
             );
-            return Some(Reason::new("memory", message));
+            return Some(Reason::new(BUDGET, message));
         }
         if held >= limits.warn_bytes() {
             budget.memory_is_spent();
@@ -125,7 +126,7 @@ fn over(budget: &Budget, limits: &Limits) -> Option<Reason> {
     let late = limits.time.saturating_add(limits.grace());
     (budget.elapsed() >= late).then(|| {
         let message = format!("not decided within {:.1} s", limits.time.as_secs_f64());
-        Reason::new("time", message)
+        Reason::new(BUDGET, message)
     })
 }
 
@@ -255,12 +256,8 @@ impl Work {
         let judgement = match (judged, self.shared.budget.spent()) {
             (Ok(judgement), _) => judgement,
             (Err(JudgeError::Read(_)), Some(spent)) => {
-                let code = match spent {
-                    checker::Spent::Time(_) => "time",
-                    checker::Spent::Memory(_) => "memory",
-                };
                 let message = format!("{spent}: the history was not read to its end");
-                self.shared.counts.unknown(Reason::new(code, message))
+                self.shared.counts.unknown(Reason::new(BUDGET, message))
             }
             (Err(JudgeError::Read(error)), None) => return Err(unreadable(path, chosen.format, &error)),
             (Err(error @ JudgeError::Entry { .. }), _) => {
