@@ -85,7 +85,7 @@ pub(super) struct Clocks<'a> {
     /// For each point and session: the place of the first of the session's points that comes after it, or is it.
     future: Vec<u32>,
     /// All points in an order that agrees with the edges.
-    pub(super) order: Vec<u32>,
+    order: Vec<u32>,
 }
 
 /// Why there are no clocks.
@@ -164,13 +164,24 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    /// Each point's place in an order that agrees with the edges.
-    pub(super) fn ranks(&self) -> Vec<u32> {
-        let mut ranks = vec![0; self.order.len()];
-        for (rank, point) in (0u32..).zip(&self.order) {
-            ranks[*point as usize] = rank;
-        }
-        ranks
+    /// When each point was, as far as can be guessed: in the middle between all that comes before it and all that comes
+    /// after it. A point that comes before another has a lower number.
+    pub(super) fn guesses(&self) -> Vec<u64> {
+        let starts = &self.points.sessions.starts;
+        let lengths: Vec<u32> = starts
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) * self.points.each())
+            .collect();
+        let past = self.past.chunks(self.width.max(1));
+        let future = self.future.chunks(self.width.max(1));
+        let guess = |(past, future): (&[u32], &[u32])| {
+            let later = future
+                .iter()
+                .zip(&lengths)
+                .map(|(first, length)| *first.min(length));
+            past.iter().copied().chain(later).map(u64::from).sum()
+        };
+        past.zip(future).map(guess).collect()
     }
 
     /// Whether a point comes before another, or is it.

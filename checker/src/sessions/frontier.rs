@@ -56,8 +56,8 @@ pub(super) struct Search<'a> {
     points: Points<'a>,
     edges: &'a [Edge],
     rows: Rows,
-    /// The place of each point in an order that agrees with all that is known: the order in which choices are tried.
-    rank: Vec<u32>,
+    /// When each point was, as far as can be guessed: the order in which choices are tried.
+    guesses: Vec<u64>,
     /// The versions that each transaction reads.
     reads: Vec<Vec<u32>>,
     /// The version of a transaction's first write; those of its others follow.
@@ -77,8 +77,8 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search within what is known. `rank` is each point's place in an order that agrees with the edges.
-    pub(super) fn new(points: Points<'a>, edges: &'a [Edge], rank: Vec<u32>) -> Search<'a> {
+    /// A search within what is known. `guesses` says when each point was, as far as can be guessed.
+    pub(super) fn new(points: Points<'a>, edges: &'a [Edge], guesses: Vec<u64>) -> Search<'a> {
         let sessions = points.sessions;
         let mut missing = vec![0; points.count()];
         for edge in edges.iter().filter(|edge| !within_session(points, edge)) {
@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
             points,
             edges,
             rows: Rows::new(points.count(), edges),
-            rank,
+            guesses,
             reads,
             first_version,
             unread,
@@ -183,13 +183,13 @@ impl<'a> Search<'a> {
     }
 
     fn candidates(&self) -> Vec<u32> {
-        let mut ready: Vec<(u32, u32)> = Vec::new();
+        let mut ready: Vec<(u64, u32)> = Vec::new();
         for session in 0..self.state.len() {
             if let Some(point) = self.head(session).filter(|point| self.can(*point)) {
-                ready.push((self.rank[point as usize], session as u32));
+                ready.push((self.guesses[point as usize], session as u32));
             }
         }
-        ready.sort_unstable_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        ready.sort_unstable_by_key(|(guess, _)| std::cmp::Reverse(*guess));
         ready.into_iter().map(|(_, session)| session).collect()
     }
 

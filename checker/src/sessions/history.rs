@@ -145,6 +145,55 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// Some of the transactions alone: reads from the others are left out.
+    pub(super) fn only(&self, keep: impl Fn(Txn) -> bool) -> Sessions {
+        let kept: Vec<Txn> = self.all().filter(|txn| keep(*txn)).collect();
+        let mut numbers = vec![None; self.len()];
+        for (number, txn) in (0u32..).zip(&kept) {
+            numbers[*txn as usize] = Some(number);
+        }
+        let number = |txn: Txn| match txn {
+            INITIAL => Some(INITIAL),
+            txn => numbers[txn as usize],
+        };
+        let mut part = Sessions {
+            places: kept.iter().map(|txn| self.places[*txn as usize]).collect(),
+            session: Vec::with_capacity(kept.len()),
+            starts: vec![0],
+            reads: Lists::new(),
+            writes: Lists::new(),
+            writers: Vec::new(),
+            groups: Lists::new(),
+            seen_after: Vec::new(),
+            ambiguous: 0,
+            misreads: Vec::new(),
+        };
+        for same in kept.chunk_by(|a, b| self.session[*a as usize] == self.session[*b as usize]) {
+            let session = part.starts.len() as u32 - 1;
+            part.session.resize(part.session.len() + same.len(), session);
+            part.starts.push(part.session.len() as u32);
+        }
+        for txn in &kept {
+            let reads = self.reads_of(*txn).iter();
+            part.reads.push(reads.filter_map(|read| {
+                let writer = number(read.writer)?;
+                Some(Read {
+                    key: read.key,
+                    writer,
+                })
+            }));
+            part.writes.push(self.writes_of(*txn).iter().copied());
+        }
+        let seen_after = self.seen_after.iter();
+        part.seen_after = seen_after
+            .filter_map(|(a, b)| number(*a).zip(number(*b)))
+            .collect();
+        part.group_writers(self.keys());
+        part
+    }
+}
+
 /// Puts committed transactions into sessions, and leads their reads back.
 pub(super) fn sessions(parsed: &Parsed, initial: Option<&history::Value>) -> Sessions {
     let writers = Writers::new(parsed, initial);

@@ -1,6 +1,7 @@
 //! The levels one after another: which hold, and which is the weakest that is broken.
 
 use super::clocks::Points;
+use super::core::core;
 use super::frontier::{Search, Searched};
 use super::graph::{Cycles, Edge, Rows, Why, cycles, path};
 use super::history::{INITIAL, Sessions, Txn};
@@ -8,7 +9,7 @@ use super::parallel::{Parallel, parallel};
 use super::saturate::{Rules, Saturated, known, saturate};
 use super::weak::{Demands, StaleInitial, read_atomic, read_committed};
 use super::words::{Proof, Words, proof};
-use crate::{Budget, Example, Finding, Level, Spent};
+use crate::{Budget, Example, Finding, Level};
 use rustc_hash::FxHashMap;
 
 /// The levels, the weakest first. Each one is broken where one before it is.
@@ -42,19 +43,6 @@ pub(super) struct Broken {
     pub(super) shown: Vec<(Option<&'static str>, Example)>,
 }
 
-impl Broken {
-    fn told(text: String) -> Broken {
-        let example = Example {
-            text,
-            ..Example::default()
-        };
-        Broken {
-            count: 1,
-            shown: vec![(None, example)],
-        }
-    }
-}
-
 /// What judging levels needs.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
@@ -84,8 +72,8 @@ impl<'a> Judge<'a> {
                 other => self.contradiction(whole, other),
             },
             Level::ParallelSnapshotIsolation => self.parallel(whole),
-            Level::SnapshotIsolation => self.ordered(Rules::Snapshot, u64::MAX),
-            _ => self.ordered(Rules::Serializable, u64::MAX),
+            Level::SnapshotIsolation => self.ordered(Rules::Snapshot),
+            _ => self.ordered(Rules::Serializable),
         }
     }
 
@@ -127,49 +115,91 @@ impl<'a> Judge<'a> {
         Found::Broken(Broken { count, shown })
     }
 
-    /// Serializability and snapshot isolation: rules first, then the search through so many states at most.
-    fn ordered(self, rules: Rules, most_states: u64) -> Found {
+    /// Serializability and snapshot isolation.
+    fn ordered(self, rules: Rules) -> Found {
         let points = Points {
             sessions: self.sessions(),
             split: rules.split(),
         };
-        let (edges, ranks) = match saturate(rules, points, known(rules, points), self.budget) {
-            Saturated::Known { edges, clocks } => {
-                let ranks = clocks.ranks();
-                clocks.give_back(self.budget);
-                (edges, ranks)
+        match ordered(points, rules, u64::MAX, self.budget) {
+            Ordered::Holds => Found::Holds,
+            Ordered::Contradiction(saturated) => self.contradiction(points, saturated),
+            Ordered::None { states, longest } => {
+                let most = states.saturating_mul(4).saturating_add(1000);
+                let broken = |part: &Sessions| {
+                    let points = Points {
+                        sessions: part,
+                        ..points
+                    };
+                    let found = ordered(points, rules, most, self.budget);
+                    matches!(found, Ordered::Contradiction(_) | Ordered::None { .. })
+                };
+                let all = format!(
+                    "no order of the {} transactions is possible: all {states} ways to begin one were tried, and none \
+                     gets further than {longest} steps of {}",
+                    self.sessions().len(),
+                    points.count()
+                );
+                self.none(all, broken)
             }
-            other => return self.contradiction(points, other),
-        };
-        match Search::new(points, &edges, ranks).run(most_states, self.budget) {
-            Searched::Order => Found::Holds,
-            Searched::None { states, longest } => Found::Broken(Broken::told(format!(
-                "no order of the {} transactions is possible: all {states} ways to begin one were tried, and none gets \
-                 further than {longest} steps of {}",
-                self.sessions().len(),
-                points.count()
-            ))),
-            Searched::GivenUp => Found::Undecided(format!("{most_states} beginnings of orders were tried")),
-            Searched::Spent { spent, states } => {
-                Found::Undecided(searched(spent, states, "beginnings of orders"))
-            }
+            Ordered::Undecided(why) => Found::Undecided(why),
         }
     }
 
     fn parallel(self, points: Points<'a>) -> Found {
         // Snapshot isolation is stronger, and an order that shows it is mostly found at once where there is one.
         let at_once = 4 * points.count() as u64 + AT_ONCE;
-        if matches!(self.ordered(Rules::Snapshot, at_once), Found::Holds) {
+        let split = Points {
+            split: true,
+            ..points
+        };
+        if matches!(
+            ordered(split, Rules::Snapshot, at_once, self.budget),
+            Ordered::Holds
+        ) {
             return Found::Holds;
         }
         match parallel(points, self.budget) {
             Parallel::Holds => Found::Holds,
             Parallel::Contradiction(saturated) => self.contradiction(points, saturated),
-            Parallel::None { tried } => Found::Broken(Broken::told(format!(
-                "no orders of the writers of each key are possible: all {tried} choices lead to a contradiction"
-            ))),
-            Parallel::Spent { spent, tried } => Found::Undecided(searched(spent, tried, "choices")),
+            Parallel::None { tried } => {
+                let broken = |part: &Sessions| {
+                    let points = Points {
+                        sessions: part,
+                        ..points
+                    };
+                    matches!(
+                        parallel(points, self.budget),
+                        Parallel::Contradiction(_) | Parallel::None { .. }
+                    )
+                };
+                let all = format!(
+                    "no orders of the writers of each key are possible: all {tried} choices lead to a contradiction"
+                );
+                self.none(all, broken)
+            }
+            Parallel::Spent { spent, tried } => {
+                Found::Undecided(format!("{spent}: {tried} choices were tried"))
+            }
         }
+    }
+
+    /// Everything was tried: shown are few transactions for which that is so too.
+    fn none(self, all: String, broken: impl Fn(&Sessions) -> bool) -> Found {
+        let example = match core(self.sessions(), self.budget, broken) {
+            Some(part) => {
+                let words = Words {
+                    sessions: &part,
+                    ..self.words
+                };
+                words.core(format!("{all}. These {} alone have none either:", part.len()))
+            }
+            None => self.words.core(format!("{all}:")),
+        };
+        Found::Broken(Broken {
+            count: 1,
+            shown: vec![(None, example)],
+        })
     }
 
     /// Updates that are lost: two transactions replace what both read. No level from parallel snapshot isolation on
@@ -205,8 +235,38 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn searched(spent: Spent, tried: u64, what: &str) -> String {
-    format!("{spent}: {tried} {what} were tried")
+/// What looking for one order of all transactions came to.
+enum Ordered<'a> {
+    Holds,
+    /// The rules alone rule it out.
+    Contradiction(Saturated<'a>),
+    /// Every way to begin one was tried.
+    None {
+        states: u64,
+        longest: u64,
+    },
+    Undecided(String),
+}
+
+/// Looks for one order of all transactions: rules first, then the search through so many states at most.
+fn ordered<'a>(points: Points<'a>, rules: Rules, most: u64, budget: &Budget) -> Ordered<'a> {
+    let (edges, guesses) = match saturate(rules, points, known(rules, points), budget) {
+        Saturated::Known { edges, clocks } => {
+            let guesses = clocks.guesses();
+            clocks.give_back(budget);
+            (edges, guesses)
+        }
+        Saturated::Spent(spent) => return Ordered::Undecided(spent.to_string()),
+        contradiction => return Ordered::Contradiction(contradiction),
+    };
+    match Search::new(points, &edges, guesses).run(most, budget) {
+        Searched::Order => Ordered::Holds,
+        Searched::None { states, longest } => Ordered::None { states, longest },
+        Searched::GivenUp => Ordered::Undecided(format!("{most} beginnings of orders were tried")),
+        Searched::Spent { spent, states } => {
+            Ordered::Undecided(format!("{spent}: {states} beginnings of orders were tried"))
+        }
+    }
 }
 
 /// The cycle of a read of the initial state by a transaction that had seen a writer of the key.
@@ -222,4 +282,98 @@ fn stale_cycle(points: Points<'_>, edges: &[Edge], rows: &Rows, stale: StaleInit
         },
     });
     Some(proof(points, &cycle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::{history::sessions, parse::parse};
+    use history::{Call, Kind, Op, Process, Value};
+
+    /// A few transactions of a few sessions, which read values that some transaction writes last.
+    fn random(seed: u64) -> Vec<Op> {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut below = |limit: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) % limit
+        };
+        let count = 2 + below(6);
+        let micro = |name: &str, key: u64, value: u64| {
+            let [key, value] = [key, value].map(|number| Value::Int(number as i64));
+            Value::List([Value::Text(name.into()), key, value].into())
+        };
+        // Transaction n writes n + 1, to some keys at most once each.
+        let writes: Vec<Vec<u64>> = (0..count)
+            .map(|_| (0..3).filter(|_| below(3) == 0).collect())
+            .collect();
+        let mut history = Vec::new();
+        for txn in 0..count {
+            let mut micros = Vec::new();
+            for key in 0..3 {
+                let writers: Vec<u64> = (0..count)
+                    .filter(|other| writes[*other as usize].contains(&key))
+                    .collect();
+                let pick = below(2 + 2 * writers.len() as u64) as usize;
+                match writers.get(pick) {
+                    Some(writer) if *writer != txn => micros.push(micro("r", key, writer + 1)),
+                    None if pick == writers.len() => micros.push(micro("r", key, 0)),
+                    _ => {}
+                }
+            }
+            micros.extend(writes[txn as usize].iter().map(|key| micro("w", *key, txn + 1)));
+            history.push(Op {
+                index: txn,
+                time: txn,
+                process: Process::Client(below(4)),
+                kind: Kind::Ok,
+                body: Call {
+                    f: "txn".into(),
+                    value: Value::List(micros.into()),
+                },
+            });
+        }
+        history
+    }
+
+    #[test]
+    fn the_search_alone_finds_what_the_rules_find_and_a_weaker_level_holds_where_a_stronger_does() {
+        let budget = Budget::unlimited();
+        let mut held = [0; 3];
+        for seed in 1..6000 {
+            let parsed = parse(&budget, random(seed).into_iter().map(Ok)).expect("it is well-formed");
+            let made = sessions(&parsed, None);
+            if !read_atomic(&made).stale.is_empty() || !read_atomic(&made).edges.is_empty() {
+                continue;
+            }
+            let holds = |rules: Rules| {
+                let points = Points {
+                    sessions: &made,
+                    split: rules.split(),
+                };
+                let by_rules = matches!(ordered(points, rules, u64::MAX, &budget), Ordered::Holds);
+                let base = points.base();
+                let search = Search::new(points, &base, vec![0; points.count()]);
+                let alone = matches!(search.run(u64::MAX, &budget), Searched::Order);
+                assert_eq!(by_rules, alone, "seed {seed}");
+                alone
+            };
+            let whole = Points {
+                sessions: &made,
+                split: false,
+            };
+            let parallel = matches!(parallel(whole, &budget), Parallel::Holds);
+            let (snapshot, serializable) = (holds(Rules::Snapshot), holds(Rules::Serializable));
+            assert!(parallel || !snapshot, "seed {seed}");
+            assert!(snapshot || !serializable, "seed {seed}");
+            for (count, holds) in held.iter_mut().zip([parallel, snapshot, serializable]) {
+                *count += u32::from(holds);
+            }
+        }
+        assert!(
+            held[2] > 300 && held[1] > held[2] && held[0] > held[1],
+            "{held:?}"
+        );
+    }
 }

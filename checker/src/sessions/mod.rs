@@ -7,6 +7,7 @@
 //! following rules to the end and then searching ([`frontier`], [`parallel`]), which may take longer than there is.
 
 mod clocks;
+mod core;
 mod frontier;
 mod graph;
 mod history;

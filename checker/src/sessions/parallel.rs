@@ -42,7 +42,7 @@ pub(super) fn parallel<'a>(points: Points<'a>, budget: &Budget) -> Parallel<'a> 
             Saturated::Spent(spent) => return Parallel::Spent { spent, tried },
             Saturated::Known { edges: now, clocks } => {
                 edges = now;
-                let open = unordered(points, &clocks.ranks(), |a, b| clocks.before(a, b));
+                let open = unordered(points, &clocks.guesses(), |a, b| clocks.before(a, b));
                 clocks.give_back(budget);
                 let Some((first, second, key)) = open else {
                     return Parallel::Holds;
@@ -86,7 +86,11 @@ fn other_way(edges: &mut Vec<Edge>, choices: &mut Vec<Choice>) -> bool {
 }
 
 /// Two writers of a key that are not in order, the likelier first one first.
-fn unordered(points: Points<'_>, rank: &[u32], before: impl Fn(u32, u32) -> bool) -> Option<(Txn, Txn, u32)> {
+fn unordered(
+    points: Points<'_>,
+    guesses: &[u64],
+    before: impl Fn(u32, u32) -> bool,
+) -> Option<(Txn, Txn, u32)> {
     let sessions = points.sessions;
     let mut writers: Vec<Txn> = Vec::new();
     for key in 0..sessions.keys() as u32 {
@@ -94,7 +98,7 @@ fn unordered(points: Points<'_>, rank: &[u32], before: impl Fn(u32, u32) -> bool
         for group in sessions.groups.get(key as usize) {
             writers.extend_from_slice(&sessions.writers[group.range.clone()]);
         }
-        writers.sort_unstable_by_key(|writer| rank[*writer as usize]);
+        writers.sort_unstable_by_key(|writer| guesses[*writer as usize]);
         let gap = writers.windows(2).find(|pair| !before(pair[0], pair[1]));
         if let Some(gap) = gap {
             return Some((gap[0], gap[1], key));

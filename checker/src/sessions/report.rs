@@ -222,7 +222,11 @@ impl Report {
     }
 
     fn level_finding(&self, level: Level) -> Finding {
-        let own = self.broken.iter().find(|(of, _)| *of == level);
+        // Those of stronger levels follow from the weakest one's.
+        let own = self
+            .broken
+            .iter()
+            .find(|(of, _)| *of == level && self.weakest == Some(level));
         let (count, examples) = own.map_or((1, Vec::new()), |(_, broken)| {
             (
                 broken.count,

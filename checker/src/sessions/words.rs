@@ -53,58 +53,75 @@ pub(super) fn proof(points: Points<'_>, cycle: &[Edge]) -> Proof {
         edges[0].from = from;
     }
     Proof {
-        name: name(&edges),
+        name: shape(points.sessions, &edges),
         edges,
     }
 }
 
-/// The name of a cycle's shape.
-fn name(edges: &[Edge]) -> Option<&'static str> {
-    let is_before = |edge: &Edge| matches!(edge.why, Why::Before { .. });
+/// The name of a cycle's shape, where it has one.
+fn shape(sessions: &Sessions, edges: &[Edge]) -> Option<&'static str> {
     let befores: Vec<usize> = (0..edges.len())
-        .filter(|place| is_before(&edges[*place]))
+        .filter(|place| matches!(edges[*place].why, Why::Before { .. }))
         .collect();
     let seen = |edge: &Edge| matches!(edge.why, Why::Read { .. } | Why::Session);
-    match (edges, befores.as_slice()) {
-        ([a, b], [_, _]) => match (a.why, b.why) {
-            (Why::Before { key, .. }, Why::Before { key: other, .. }) if key != other => Some("write-skew"),
-            _ => None,
-        },
-        ([a, b], []) => match (a.why, b.why) {
-            (
-                Why::Overwritten { reader, key },
-                Why::Overwritten {
-                    reader: same,
-                    key: other,
-                },
-            ) if reader == same && key == other => Some("non-repeatable-read"),
-            _ => None,
-        },
-        ([a, b], [_]) if matches!(a.why, Why::Read { .. }) || matches!(b.why, Why::Read { .. }) => {
-            Some("fractured-read")
-        }
-        (all, []) if all.iter().all(seen) => Some("causality-cycle"),
-        (all, [first, second])
-            if all.len() > 3
-                && second - first > 1
-                && first + all.len() - second > 1
-                && all.iter().all(|edge| seen(edge) || is_before(edge)) =>
-        {
-            Some("long-fork")
-        }
+    let others = edges.iter().filter(|edge| !seen(edge)).count() - befores.len();
+    match (befores.as_slice(), others) {
+        ([], 0) => Some("causality-cycle"),
+        ([], _) => older(sessions, edges),
+        ([_], 0) if edges.len() == 2 => stale(edges),
+        ([_, _], 0) if edges.len() == 2 => skew(edges),
+        ([first, second], 0) if second - first > 1 && first + edges.len() - second > 1 => Some("long-fork"),
         _ => None,
     }
+}
+
+/// One transaction read from another one, and yet the initial state of a key that this one wrote.
+fn stale(edges: &[Edge]) -> Option<&'static str> {
+    let key = |edge: &Edge| match edge.why {
+        Why::Read { key } | Why::Before { key, .. } => Some(key),
+        _ => None,
+    };
+    match (key(&edges[0])?, key(&edges[1])?) {
+        (one, other) if one == other => Some("non-repeatable-read"),
+        _ => Some("fractured-read"),
+    }
+}
+
+/// Each of two transactions overwrote another key that the other one read.
+fn skew(edges: &[Edge]) -> Option<&'static str> {
+    match (edges[0].why, edges[1].why) {
+        (Why::Before { key, .. }, Why::Before { key: other, .. }) if key != other => Some("write-skew"),
+        _ => None,
+    }
+}
+
+/// A reader read from one transaction, and yet an older version of a key that this one wrote.
+fn older(sessions: &Sessions, edges: &[Edge]) -> Option<&'static str> {
+    let mut names = edges.iter().filter_map(|edge| {
+        let Why::Overwritten { key, reader } = edge.why else {
+            return None;
+        };
+        let mut from = sessions
+            .reads_of(reader)
+            .iter()
+            .filter(|read| read.writer == edge.from)
+            .peekable();
+        from.peek()?;
+        Some(match from.any(|read| read.key == key) {
+            true => "non-repeatable-read",
+            false => "fractured-read",
+        })
+    });
+    names.next()
 }
 
 impl Words<'_> {
     /// A cycle, told and drawn.
     pub(super) fn cycle(self, proof: &Proof) -> Example {
         let edges = &proof.edges;
-        let mut operations: Vec<u64> = edges.iter().map(|edge| self.index(edge.from)).collect();
-        operations.extend(edges.iter().filter_map(|edge| match edge.why {
-            Why::Overwritten { reader, .. } => Some(self.index(reader)),
-            _ => None,
-        }));
+        let readers = readers(edges);
+        let of_cycle = edges.iter().map(|edge| edge.from).chain(readers);
+        let mut operations: Vec<u64> = of_cycle.map(|txn| self.index(txn)).collect();
         operations.sort_unstable();
         operations.dedup();
         Example {
@@ -115,17 +132,18 @@ impl Words<'_> {
     }
 
     fn told(self, edges: &[Edge]) -> String {
+        let keys = keys(edges);
         let mut text = String::new();
         for (number, edge) in edges.iter().enumerate().take(STEPS) {
+            let (index, what) = (self.index(edge.from), self.txn(edge.from, &keys));
             put(
                 &mut text,
-                format_args!(
-                    "T{} is operation {}: {}\n",
-                    number + 1,
-                    self.index(edge.from),
-                    self.txn(edge.from)
-                ),
+                format_args!("T{} is operation {index}: {what}\n", number + 1),
             );
+        }
+        for reader in readers(edges).into_iter().take(STEPS) {
+            let (index, what) = (self.index(reader), self.txn(reader, &keys));
+            put(&mut text, format_args!("operation {index} is {what}\n"));
         }
         let last = edges.len().saturating_sub(1);
         for (number, edge) in edges.iter().enumerate() {
@@ -157,10 +175,11 @@ impl Words<'_> {
     }
 
     fn drawn(self, edges: &[Edge]) -> Cycle {
+        let keys = keys(edges);
         let step = |edge: &Edge| Step {
             node: Node {
                 index: self.index(edge.from),
-                text: self.txn(edge.from),
+                text: self.txn(edge.from, &keys),
             },
             edge: Drawn {
                 kind: match edge.why {
@@ -189,7 +208,7 @@ impl Words<'_> {
                 self.version(edge.to, key)
             ),
             Why::Before { key, writer: INITIAL } => format!(
-                "{from} read {} as it was at first, and {to} wrote {}",
+                "{from} read key {} as it was at first, and {to} wrote {}",
                 self.key(key),
                 self.version(edge.to, key)
             ),
@@ -199,10 +218,34 @@ impl Words<'_> {
                 self.version(edge.to, key)
             ),
             Why::Conflict { key } => format!(
-                "both wrote {}, and {to} was not over when {from} began: so it began when {from} was over",
+                "both wrote key {}, and {to} was not over when {from} began: so it began when {from} was over",
                 self.key(key)
             ),
-            Why::Tried { key } => format!("one of two writers of {} is the first", self.key(key)),
+            Why::Tried { key } => format!("one of two writers of key {} is the first", self.key(key)),
+        }
+    }
+
+    /// All transactions, which have no order.
+    pub(super) fn core(self, why: String) -> Example {
+        let mut text = why;
+        for txn in self.sessions.all().take(STEPS) {
+            let process = self.of(txn).and_then(|transaction| transaction.process);
+            let whose = process.map_or_else(String::new, |process| format!(" of process {process}"));
+            put(
+                &mut text,
+                format_args!("\noperation {}{whose}: {}", self.index(txn), self.txn(txn, &[])),
+            );
+        }
+        let more = self.sessions.len().saturating_sub(STEPS);
+        if more > 0 {
+            put(&mut text, format_args!("\n... and {more} more ..."));
+        }
+        let mut operations: Vec<u64> = self.sessions.all().map(|txn| self.index(txn)).collect();
+        operations.sort_unstable();
+        Example {
+            operations,
+            text,
+            picture: None,
         }
     }
 
@@ -237,12 +280,16 @@ impl Words<'_> {
             "operation {} read {what}, {wrong}.\n{}: {}",
             reader.index,
             reader.index,
-            self.transaction(reader)
+            self.transaction(reader, &[misread.event.key])
         );
         if let Some(writer) = shown {
             put(
                 &mut text,
-                format_args!("\n{}: {}", writer.index, self.transaction(writer)),
+                format_args!(
+                    "\n{}: {}",
+                    writer.index,
+                    self.transaction(writer, &[misread.event.key])
+                ),
             );
         }
         Example {
@@ -255,7 +302,7 @@ impl Words<'_> {
     /// Two transactions that both replaced what they both read.
     pub(super) fn lost_update(self, key: u32, writer: Txn, first: Txn, second: Txn) -> Example {
         let was = match writer {
-            INITIAL => format!("{} as it was at first", self.key(key)),
+            INITIAL => format!("key {} as it was at first", self.key(key)),
             writer => format!(
                 "{}, which {} wrote",
                 self.version(writer, key),
@@ -272,8 +319,8 @@ impl Words<'_> {
                  is lost.\n{a}: {}\n{b}: {}",
                 self.version(first, key),
                 self.version(second, key),
-                self.txn(first),
-                self.txn(second)
+                self.txn(first, &[key]),
+                self.txn(second, &[key])
             ),
             picture: None,
         }
@@ -289,21 +336,26 @@ impl Words<'_> {
         self.parsed.transactions.get(*place)
     }
 
-    fn txn(self, txn: Txn) -> String {
-        self.of(txn).map_or_else(
+    fn txn(self, txn: Txn, keys: &[u32]) -> String {
+        let of = self.of(txn);
+        of.map_or_else(
             || "the initial state".to_owned(),
-            |transaction| self.transaction(transaction),
+            |transaction| self.transaction(transaction, keys),
         )
     }
 
-    fn transaction(self, transaction: &Transaction) -> String {
+    /// What a transaction did; of a long one what it did with some keys, or its beginning.
+    fn transaction(self, transaction: &Transaction, keys: &[u32]) -> String {
         let events = self.parsed.events_of(transaction);
+        let long = events.len() > EVENTS;
+        let chosen = |event: &&Event| !long || keys.is_empty() || keys.contains(&event.key);
         let shown: Vec<String> = events
             .iter()
+            .filter(chosen)
             .take(EVENTS)
             .map(|event| self.event(event))
             .collect();
-        let more = if events.len() > EVENTS { " ..." } else { "" };
+        let more = if long { " ..." } else { "" };
         format!("[{}{more}]", shown.join(" "))
     }
 
@@ -333,8 +385,35 @@ impl Words<'_> {
             events.filter(|event| event.write).find(|event| event.key == key)
         });
         let value = written.map_or_else(|| "its first value".to_owned(), |event| self.value(event.value));
-        format!("{} = {value}", self.key(key))
+        format!("key {} = {value}", self.key(key))
     }
+}
+
+/// Transactions that are no step of a cycle, but the reason for one.
+fn readers(edges: &[Edge]) -> Vec<Txn> {
+    let mut readers: Vec<Txn> = Vec::new();
+    for edge in edges {
+        if let Why::Overwritten { reader, .. } = edge.why
+            && edges.iter().all(|other| other.from != reader)
+            && !readers.contains(&reader)
+        {
+            readers.push(reader);
+        }
+    }
+    readers
+}
+
+/// The keys that a cycle is about.
+fn keys(edges: &[Edge]) -> Vec<u32> {
+    let key = |edge: &Edge| match edge.why {
+        Why::Session => None,
+        Why::Read { key }
+        | Why::Overwritten { key, .. }
+        | Why::Before { key, .. }
+        | Why::Conflict { key }
+        | Why::Tried { key } => Some(key),
+    };
+    edges.iter().filter_map(key).collect()
 }
 
 fn put(text: &mut String, words: std::fmt::Arguments<'_>) {

@@ -1,5 +1,6 @@
 //! Isolation levels of sessions, and other invariants: held against the literal checkers, and cases by hand.
 
+mod cases;
 mod invariants;
 mod levels;
 #[allow(

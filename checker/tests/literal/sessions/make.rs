@@ -3,6 +3,7 @@
 
 use super::{Event, Txn, snapshots};
 use crate::literal::random::Random;
+use history::Kind;
 use std::collections::BTreeMap;
 
 /// A history of at most six transactions: as many as all orders of can be tried.
@@ -23,7 +24,7 @@ fn at_random(random: &mut Random) -> Vec<Txn> {
     let mut last_value = 0;
     let mut txns: Vec<Txn> = Vec::new();
     for _ in 0..count {
-        let committed = !random.percent(8);
+        let end = end(random);
         let mut state = states[random.below(states.len())].clone();
         let mut written = BTreeMap::new();
         let mut events = Vec::new();
@@ -44,14 +45,14 @@ fn at_random(random: &mut Random) -> Vec<Txn> {
             };
             events.push(Event { write, key, value });
         }
-        if committed {
+        if end != Kind::Fail || random.percent(20) {
             let mut next = states[states.len() - 1].clone();
             next.extend(written);
             states.push(next);
         }
         txns.push(Txn {
             session: random.below(sessions) as u64,
-            committed,
+            end,
             events,
         });
     }
@@ -90,7 +91,16 @@ pub fn mutate(txns: &mut [Txn], random: &mut Random) {
         }
         2 => txns.swap(at, other),
         3 => txns[at].session = txns[other].session,
-        _ if random.percent(20) => txns[at].committed = !txns[at].committed,
+        _ if random.percent(40) => txns[at].end = end(random),
         _ => {}
+    }
+}
+
+/// How a transaction ends.
+fn end(random: &mut Random) -> Kind {
+    match random.below(16) {
+        0 => Kind::Fail,
+        1 | 2 => Kind::Info,
+        _ => Kind::Ok,
     }
 }

@@ -35,7 +35,8 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Txn {
     pub session: u64,
-    pub committed: bool,
+    /// Ok where it committed, fail where it aborted, info where nobody knows.
+    pub end: Kind,
     pub events: Vec<Event>,
 }
 
@@ -48,8 +49,7 @@ pub fn entries(txns: &[Txn]) -> Vec<Op> {
             Value::List([name, Value::Int(event.key), Value::Int(event.value)].into())
         };
         let value = Value::List(txn.events.iter().map(micro).collect());
-        let end = if txn.committed { Kind::Ok } else { Kind::Fail };
-        for kind in [Kind::Invoke, end] {
+        for kind in [Kind::Invoke, txn.end] {
             let index = ops.len() as u64;
             ops.push(Op {
                 index,
@@ -74,9 +74,9 @@ pub fn print(txns: &[Txn]) -> String {
             let name = if event.write { "w" } else { "r" };
             format!("{name} {} {}", event.key, event.value)
         });
-        let aborted = if txn.committed { "" } else { " (aborted)" };
+        let end = format!(" ({:?})", txn.end);
         text += &format!(
-            "{}: {}{aborted}\n",
+            "{}: {}{end}\n",
             txn.session,
             events.collect::<Vec<_>>().join(", ")
         );
@@ -100,10 +100,24 @@ struct History<'a> {
     reads: Vec<Read>,
 }
 
-/// Whether a history is of a level.
+/// Whether a history is of a level: whether it is with some of the transactions committed whose fate nobody knows.
 pub fn allows(level: Level, txns: &[Txn]) -> bool {
+    let unknown: Vec<usize> = (0..txns.len())
+        .filter(|place| txns[*place].end == Kind::Info)
+        .collect();
+    (0..1u32 << unknown.len()).any(|chosen| {
+        let committed = |place: &usize| match unknown.iter().position(|one| one == place) {
+            Some(bit) => chosen & (1 << bit) != 0,
+            None => txns[*place].end == Kind::Ok,
+        };
+        let committed: Vec<usize> = (0..txns.len()).filter(committed).collect();
+        allows_with(level, txns, &committed)
+    })
+}
+
+fn allows_with(level: Level, txns: &[Txn], committed: &[usize]) -> bool {
     if level == Level::ReadUncommitted {
-        return txns.iter().filter(|txn| txn.committed).all(|txn| {
+        return txns.iter().filter(|txn| txn.end == Kind::Ok).all(|txn| {
             let reads = txn.events.iter().filter(|event| !event.write && event.value != 0);
             reads.into_iter().all(|read| {
                 let mut all = txns.iter().flat_map(|txn| &txn.events);
@@ -111,7 +125,8 @@ pub fn allows(level: Level, txns: &[Txn]) -> bool {
             })
         });
     }
-    let Some(history) = led_back(txns) else {
+    let committed: Vec<&Txn> = committed.iter().map(|place| &txns[*place]).collect();
+    let Some(history) = led_back(committed) else {
         return false;
     };
     if level == Level::ParallelSnapshotIsolation {
@@ -126,10 +141,9 @@ pub fn allows(level: Level, txns: &[Txn]) -> bool {
     })
 }
 
-/// None where a read reads what it must not, whatever the order.
-fn led_back(txns: &[Txn]) -> Option<History<'_>> {
-    let committed: Vec<&Txn> = txns.iter().filter(|txn| txn.committed).collect();
-    let mut keys: Vec<i64> = txns
+/// None where a read reads what it must not, whatever the order. What a transaction of unknown fate read was not told.
+fn led_back(committed: Vec<&Txn>) -> Option<History<'_>> {
+    let mut keys: Vec<i64> = committed
         .iter()
         .flat_map(|txn| &txn.events)
         .map(|event| event.key)
@@ -137,7 +151,11 @@ fn led_back(txns: &[Txn]) -> Option<History<'_>> {
     keys.sort_unstable();
     keys.dedup();
     let mut reads = Vec::new();
-    for (number, txn) in committed.iter().enumerate() {
+    for (number, txn) in committed
+        .iter()
+        .enumerate()
+        .filter(|(_, txn)| txn.end == Kind::Ok)
+    {
         for (place, read) in txn.events.iter().enumerate().filter(|(_, event)| !event.write) {
             let own = txn.events[..place]
                 .iter()
@@ -195,9 +213,10 @@ impl History<'_> {
         0..=self.txns.len()
     }
 
-    /// The session order.
+    /// The session order. One of unknown fate may take effect after what its session does next.
     fn so(&self, a: usize, b: usize) -> bool {
-        a != b && (a == 0 || b != 0 && a < b && self.txns[a - 1].session == self.txns[b - 1].session)
+        let same = |a: &Txn, b: &Txn| a.session == b.session && a.end == Kind::Ok;
+        a != b && (a == 0 || b != 0 && a < b && same(self.txns[a - 1], self.txns[b - 1]))
     }
 
     /// Writer before reader.

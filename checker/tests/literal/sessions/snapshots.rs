@@ -4,6 +4,7 @@
 
 use super::{Event, Txn};
 use crate::literal::random::Random;
+use history::Kind;
 
 /// A transaction that committed: what it saw, and what it wrote.
 struct Done {
@@ -64,7 +65,7 @@ pub fn make(random: &mut Random) -> Vec<Txn> {
     }
     let txn = |done: Done| Txn {
         session: done.session,
-        committed: true,
+        end: Kind::Ok,
         events: done.events,
     };
     done.into_iter().map(txn).collect()
