@@ -25,20 +25,37 @@ fn main() {
     println!("{count} lines, {megabytes:.0} MB");
     let say = |how: &str, lines: usize, best: Duration| {
         let seconds = best.as_secs_f64();
-        println!("{how}: {seconds:.3} s, {:.0} ns a line", seconds * 1e9 / lines as f64);
+        println!(
+            "{how}: {seconds:.3} s, {:.0} ns a line",
+            seconds * 1e9 / lines as f64
+        );
     };
-    say("as a stream", count, best(|| {
-        let entries = Entries::new(text.as_bytes()).expect("a header");
-        assert_eq!(entries.filter(Result::is_ok).count(), count);
-    }));
-    say("whole", count, best(|| {
-        assert_eq!(read(text.as_bytes()).expect("a history").entries.len(), count);
-    }));
+    say(
+        "as a stream",
+        count,
+        best(|| {
+            let entries = Entries::new(text.as_bytes()).expect("a header");
+            assert_eq!(entries.filter(Result::is_ok).count(), count);
+        }),
+    );
+    say(
+        "whole",
+        count,
+        best(|| {
+            assert_eq!(read(text.as_bytes()).expect("a history").entries.len(), count);
+        }),
+    );
     let few: Vec<&str> = text.lines().skip(1).take(BY_SERDE).collect();
-    say("by serde alone", few.len(), best(|| {
-        let read = few.iter().filter(|line| serde_json::from_str::<Entry>(line).is_ok());
-        assert_eq!(read.count(), few.len());
-    }));
+    say(
+        "by serde alone",
+        few.len(),
+        best(|| {
+            let read = few
+                .iter()
+                .filter(|line| serde_json::from_str::<Entry>(line).is_ok());
+            assert_eq!(read.count(), few.len());
+        }),
+    );
 }
 
 fn best(run: impl Fn()) -> Duration {
@@ -70,15 +87,23 @@ fn lines(records: u64) -> String {
             entry(value % PRODUCERS, "invoke", &body);
         }
         for value in first..records.min(first + PRODUCERS) {
-            let body = format!(r#""send","value":{{{KEY},"record":{value},"acks":-1,"node":1,"offset":{value}}}"#);
+            let body =
+                format!(r#""send","value":{{{KEY},"record":{value},"acks":-1,"node":1,"offset":{value}}}"#);
             entry(value % PRODUCERS, "ok", &body);
         }
     }
     for from in (0..records).step_by(BATCH as usize) {
-        entry(PRODUCERS, "invoke", &format!(r#""poll","value":{{{KEY},"from":{from}}}"#));
-        let records: Vec<_> = (from..records.min(from + BATCH)).map(|o| format!("[{o},{o},3]")).collect();
+        entry(
+            PRODUCERS,
+            "invoke",
+            &format!(r#""poll","value":{{{KEY},"from":{from}}}"#),
+        );
+        let records: Vec<_> = (from..records.min(from + BATCH))
+            .map(|o| format!("[{o},{o},3]"))
+            .collect();
         let records = records.join(",");
-        let body = format!(r#""poll","value":{{{KEY},"from":{from},"node":1,"records":[{records}],"log_start":0}}"#);
+        let body =
+            format!(r#""poll","value":{{{KEY},"from":{from},"node":1,"records":[{records}],"log_start":0}}"#);
         entry(PRODUCERS, "ok", &body);
     }
     text

@@ -31,16 +31,18 @@ pub(super) fn cut(mut lines: &[u8], least: usize, most: usize) -> Vec<&[u8]> {
     parts
 }
 
+/// Few lines are shorter.
+const SHORT_LINE: usize = 128;
+
 impl Part {
     /// Parses lines, each with its newline.
     pub fn of(lines: &[u8]) -> Part {
         let mut fast = Fast::default();
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(lines.len() / SHORT_LINE);
         let mut wrong = None;
         let mut rest = lines;
         while !rest.is_empty() {
-            if let Some((entry, length)) = fast.entry(rest) {
-                entries.push(entry);
+            if let Some(length) = fast.entry(rest, &mut entries) {
                 rest = rest.get(length..).unwrap_or_default();
                 continue;
             }

@@ -1,8 +1,9 @@
 //! A parser of the common subset of EDN: maps, vectors, lists, sets, keywords, whole and other numbers, strings, nil,
 //! truth values, plain symbols. At anything else it stops, and the library reads that form.
 //!
-//! It is here for speed alone: see the figures in `docs/`; the library takes about eight times as long. What both read
-//! they read alike (the fuzzer holds them against each other).
+//! It is here for speed alone: of a list-append history of 100,000 transactions (36 MB) the library takes 3.4 times as
+//! long, 0.94 s against 0.28 s on one and the same busy machine (`examples/speed_of_reading.rs`). What both read they
+//! read alike (`agreement` holds them against each other).
 
 use super::super::duplicates::any_twice;
 use super::super::names::Names;
