@@ -4,13 +4,17 @@
 //! linear_bench [--times N] [NAME ...]      the histories of these names, or all: best and median time, memory
 //! linear_bench --write edn|etcd-log NAME   writes a history out, for another checker
 //! linear_bench --list                      the names
+//! linear_bench --files MODEL FORMAT FILE ... histories of others, read first: the verdict alone
 //! ```
 //!
 //! Times are of the check alone, the history being in memory. Memory is the most that the process had resident while
 //! it checked, less what it had before (Linux; elsewhere it is not told).
 
-use checker::Budget;
-use checker::linear::{Register, is_linearizable};
+use checker::linear::{Register, is_linearizable, read};
+use checker::{Budget, ModelName, Options};
+use history::{Format, read_foreign};
+use std::fs::File;
+use std::io::BufReader;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -22,6 +26,7 @@ fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("--list") => MADE.iter().for_each(|made| println!("{}", made.name)),
+        Some("--files") => files(&arguments[1..]),
         Some("--write") => write(&arguments[1..]),
         Some("--times") if arguments.len() > 1 => {
             let times = arguments[1].parse().unwrap_or(TIMES);
@@ -150,4 +155,49 @@ fn write(arguments: &[String]) {
         eprintln!("the history was not written: {error}");
         std::process::exit(1);
     }
+}
+
+/// How often each file is checked.
+const FILE_TIMES: usize = 21;
+
+fn files(arguments: &[String]) {
+    let model = |name: &String| ModelName::ALL.into_iter().find(|model| model.text() == name);
+    let format = |name: &String| Format::ALL.into_iter().find(|format| format.text() == name);
+    let (Some(model), Some(format)) = (
+        arguments.first().and_then(model),
+        arguments.get(1).and_then(format),
+    ) else {
+        eprintln!("expected --files MODEL FORMAT FILE ...");
+        std::process::exit(2);
+    };
+    let mut all = Duration::ZERO;
+    for file in &arguments[2..] {
+        match one_file(model, format, file) {
+            Ok((median, verdict)) => {
+                all += median;
+                println!("{:>10.4} ms  {verdict:<8} {file}", median.as_secs_f64() * 1e3);
+            }
+            Err(why) => println!("{file}: {why}"),
+        }
+    }
+    println!(
+        "{:>10.4} ms  in all, medians of {FILE_TIMES}",
+        all.as_secs_f64() * 1e3
+    );
+}
+
+fn one_file(model: ModelName, format: Format, file: &str) -> Result<(Duration, &'static str), String> {
+    let opened = File::open(file).map_err(|error| error.to_string())?;
+    let entries = read_foreign(format, BufReader::new(opened));
+    let recording = read(model, &Options::default(), entries).map_err(|error| error.to_string())?;
+    let mut took = Vec::new();
+    let mut verdict = "";
+    for _ in 0..FILE_TIMES {
+        let budget = Budget::new(TIME, MEMORY);
+        let began = Instant::now();
+        verdict = recording.verdict(&budget).text();
+        took.push(began.elapsed());
+    }
+    took.sort_unstable();
+    Ok((took[took.len() / 2], verdict))
 }

@@ -49,10 +49,11 @@ pub use model::{AsRegister, Model};
 pub use models::register::{Register, RegisterOp};
 pub use operations::{Backwards, Operation};
 
-use crate::{Budget, JudgeError, Judgement, ModelName, Options, Spent};
+use crate::{Budget, JudgeError, Judgement, ModelName, Operations, Options, Outcome, Spent};
 use history::{Op, ReadError};
 use model::Recorded;
 use models::recorded_register::RecordedRegister;
+use objects::Object;
 
 /// Whether a history is linearizable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,20 +103,48 @@ pub(crate) fn judge(
     budget: &Budget,
     history: impl Iterator<Item = Result<Op, ReadError>>,
 ) -> Result<Judgement, JudgeError> {
+    read(model, options, history).map(|recording| recording.judge(budget))
+}
+
+/// A recorded history, read and ready to be judged.
+pub struct Recording(Box<dyn Judged>);
+
+impl Recording {
+    /// The verdict alone, without counterexamples.
+    pub fn verdict(&self, budget: &Budget) -> Outcome {
+        self.0.verdict(budget)
+    }
+
+    /// The judgement, with a counterexample of each object that fails.
+    pub fn judge(&self, budget: &Budget) -> Judgement {
+        self.0.judge(budget)
+    }
+}
+
+/// Reads a recorded history as a model.
+///
+/// # Errors
+/// Where the history cannot be read, an entry of it does not fit the model, or the model is not judged by
+/// linearizability.
+pub fn read(
+    model: ModelName,
+    options: &Options,
+    history: impl Iterator<Item = Result<Op, ReadError>>,
+) -> Result<Recording, JudgeError> {
     use models::{counter, key_value, log, multi_register, mutex, queue, set};
     let initial = options.initial.as_ref();
     // What was asked for is no entry's fault: it is told as the first's.
     let unfit = |why| JudgeError::Entry { index: 0, why };
     match model {
-        ModelName::Register => judge_as(RecordedRegister::new(options, false), budget, history),
-        ModelName::CasRegister => judge_as(RecordedRegister::new(options, true), budget, history),
-        ModelName::MultiRegister => judge_as(multi_register::MultiRegister::new(initial), budget, history),
-        ModelName::Mutex => judge_as(mutex::Mutex, budget, history),
-        ModelName::Set => judge_as(set::Set::new(initial).map_err(unfit)?, budget, history),
-        ModelName::Queue => judge_as(queue::Queue::new(initial).map_err(unfit)?, budget, history),
-        ModelName::Counter => judge_as(counter::Counter::new(initial).map_err(unfit)?, budget, history),
-        ModelName::Log => judge_as(log::Log::default(), budget, history),
-        ModelName::KeyValue => judge_as(key_value::KeyValue::new(initial).map_err(unfit)?, budget, history),
+        ModelName::Register => read_as(RecordedRegister::new(options, false), history),
+        ModelName::CasRegister => read_as(RecordedRegister::new(options, true), history),
+        ModelName::MultiRegister => read_as(multi_register::MultiRegister::new(initial), history),
+        ModelName::Mutex => read_as(mutex::Mutex, history),
+        ModelName::Set => read_as(set::Set::new(initial).map_err(unfit)?, history),
+        ModelName::Queue => read_as(queue::Queue::new(initial).map_err(unfit)?, history),
+        ModelName::Counter => read_as(counter::Counter::new(initial).map_err(unfit)?, history),
+        ModelName::Log => read_as(log::Log::default(), history),
+        ModelName::KeyValue => read_as(key_value::KeyValue::new(initial).map_err(unfit)?, history),
         other => Err(unfit(format!(
             "{} is not judged by linearizability",
             other.text()
@@ -123,14 +152,39 @@ pub(crate) fn judge(
     }
 }
 
-fn judge_as<M: Recorded>(
+/// The objects of a recorded history, with their model.
+struct Read<M: Recorded> {
+    model: M,
+    objects: Vec<Object<M::Op>>,
+    operations: Operations,
+}
+
+trait Judged {
+    fn verdict(&self, budget: &Budget) -> Outcome;
+    fn judge(&self, budget: &Budget) -> Judgement;
+}
+
+impl<M: Recorded> Judged for Read<M> {
+    fn verdict(&self, budget: &Budget) -> Outcome {
+        report::verdict(&report::decisions(&self.model, &self.objects, budget))
+    }
+
+    fn judge(&self, budget: &Budget) -> Judgement {
+        report::report(&self.model, &self.objects, self.operations, budget)
+    }
+}
+
+fn read_as<M: Recorded + 'static>(
     mut model: M,
-    budget: &Budget,
     history: impl Iterator<Item = Result<Op, ReadError>>,
-) -> Result<Judgement, JudgeError> {
+) -> Result<Recording, JudgeError> {
     let (mut objects, operations) = objects::read(&mut model, history)?;
     for object in &mut objects {
         object.keep(|op| model.counts(op));
     }
-    Ok(report::report(&model, &objects, operations, budget))
+    Ok(Recording(Box::new(Read {
+        model,
+        objects,
+        operations,
+    })))
 }

@@ -11,6 +11,24 @@ use std::time::Duration;
 /// The anomaly's name.
 pub(crate) const NONLINEARIZABLE: &str = "nonlinearizable";
 
+/// Decides all objects.
+pub(crate) fn decisions<M: Recorded>(model: &M, objects: &[Object<M::Op>], budget: &Budget) -> Vec<Decision> {
+    let histories: Vec<&[Operation<M::Op>]> = objects.iter().map(|object| &object.operations[..]).collect();
+    decide_all(&histories, model, budget)
+}
+
+/// What the decisions come to.
+pub(crate) fn verdict(decisions: &[Decision]) -> Outcome {
+    let any = |is: fn(&Decision) -> bool| decisions.iter().any(is);
+    if any(|decision| matches!(decision, Decision::Stuck(_))) {
+        Outcome::Fail
+    } else if any(|decision| matches!(decision, Decision::Unknown(_))) {
+        Outcome::Unknown
+    } else {
+        Outcome::Pass
+    }
+}
+
 /// Decides all objects, and says what was found.
 pub(crate) fn report<M: Recorded>(
     model: &M,
@@ -18,9 +36,8 @@ pub(crate) fn report<M: Recorded>(
     operations: Operations,
     budget: &Budget,
 ) -> Judgement {
-    let histories: Vec<&[Operation<M::Op>]> = objects.iter().map(|object| &object.operations[..]).collect();
     let left = budget.left();
-    let decisions = decide_all(&histories, model, budget);
+    let decisions = decisions(model, objects, budget);
     let took = left.saturating_sub(budget.left());
     let failing = |place: &usize| matches!(decisions[*place], Decision::Stuck(_));
     let failing: Vec<usize> = (0..objects.len()).filter(failing).collect();
@@ -29,13 +46,6 @@ pub(crate) fn report<M: Recorded>(
         reasons.push(Reason::new(NONLINEARIZABLE, which(objects, &failing)));
     }
     reasons.extend(undecided(objects, &decisions));
-    let verdict = if !failing.is_empty() {
-        Outcome::Fail
-    } else if reasons.is_empty() {
-        Outcome::Pass
-    } else {
-        Outcome::Unknown
-    };
     let examples = failing.iter().take(Finding::EXAMPLES).map(|place| {
         let object = &objects[*place];
         let at = match decisions[*place] {
@@ -47,7 +57,7 @@ pub(crate) fn report<M: Recorded>(
     reasons.extend(model.assumed());
     let finding = Finding::new(NONLINEARIZABLE, failing.len() as u64, examples.collect());
     Judgement {
-        verdict,
+        verdict: verdict(&decisions),
         reasons,
         anomalies: if failing.is_empty() {
             Vec::new()
