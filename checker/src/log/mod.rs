@@ -1,7 +1,8 @@
 //! The log checker: what a history of one Kafka cluster can be accused of, and what its promise excuses.
 //!
-//! `facts` sorts a history by partition, `metadata` follows the metadata log, `answers` and `faults` keep the rest; every rule of `rules` accuses, `promise` keeps the ledger that tells a bug
-//! from a loss that nobody promised to prevent, `vacuity` asks whether the history shows enough to pass.
+//! `facts` sorts a history by partition, `metadata` follows the metadata log, `answers` and `faults` keep the rest;
+//! every rule of `rules` accuses, `promise` keeps the ledger that tells a bug from a loss that nobody promised to
+//! prevent, `vacuity` asks whether the history shows enough to pass.
 
 mod answers;
 mod facts;
@@ -9,6 +10,7 @@ mod faults;
 mod foreign;
 mod index;
 mod metadata;
+mod observed;
 mod parallel;
 mod profile;
 mod promise;
@@ -23,13 +25,22 @@ use facts::{Facts, Names};
 use faults::Faults;
 use history::History;
 use metadata::Metadata;
+use observed::observed;
 use profile::Profile;
 use promise::Promises;
+use std::thread;
 
 /// Judges the history of a run.
 pub fn check(history: &History) -> Verdict {
     let names = Names::of(history);
-    let facts = Facts::of(history, &names);
+    // The two that look at everything, at once.
+    let (facts, answers) = thread::scope(|scope| {
+        let answers = scope.spawn(|| Answers::of(history, &names));
+        let facts = Facts::of(history, &names);
+        (facts, answers.join())
+    });
+    let answers = answers.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let history = &observed(history);
     let promises = Promises::of(history, &names);
     let faults = Faults::of(history);
     let metadata = Metadata::of(history, &names, &faults);
@@ -37,7 +48,7 @@ pub fn check(history: &History) -> Verdict {
         facts: &facts,
         promises: &promises,
         metadata: &metadata,
-        answers: &Answers::of(history, &names),
+        answers: &answers,
         faults: &faults,
         profile: Profile::of(&history.header),
     });

@@ -41,8 +41,20 @@ impl<'a> Facts<'a> {
         collector.finish()
     }
 
+    /// How many records were sent and shown.
+    pub fn records(&self) -> usize {
+        records(&self.partitions)
+    }
+
     /// The completed operation that showed something.
     pub fn op(&self, sighting: &Sighting) -> &Op {
         &self.ops[sighting.op as usize]
     }
+}
+
+fn records(partitions: &[Partition<'_>]) -> usize {
+    partitions
+        .iter()
+        .map(|partition| partition.sends.len() + partition.sightings.len())
+        .sum()
 }

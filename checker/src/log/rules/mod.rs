@@ -35,6 +35,7 @@ use crate::log::answers::Answers;
 use crate::log::facts::{Facts, Fate, How, Partition, Sighting};
 use crate::log::faults::Faults;
 use crate::log::metadata::Metadata;
+use crate::log::parallel;
 use crate::log::profile::Profile;
 use crate::log::promise::{Promises, Span};
 use crate::{Anomaly, Instance};
@@ -104,17 +105,18 @@ pub(crate) struct Finding {
     pub instance: Instance,
 }
 
-/// Applies every rule to every partition.
+/// Applies every rule to every partition, partitions at once.
 pub(crate) fn find_all(case: &Case<'_>) -> Vec<Anomaly> {
+    let mut by_partition: Vec<[Vec<Judged>; RULES.len()]> =
+        parallel::map(&case.facts.partitions, case.facts.records(), |partition| {
+            RULES.map(|(_, find)| judged(case, partition, find))
+        });
     let mut anomalies = Vec::new();
-    for (name, find) in RULES {
+    for (rule, (name, _)) in RULES.into_iter().enumerate() {
         let mut sides: [Vec<(Option<&'static str>, Instance)>; 2] = Default::default();
-        for partition in &case.facts.partitions {
-            for finding in find(case, partition) {
-                let inside = finding
-                    .span
-                    .is_none_or(|span| case.promises.covers(&partition.key, &span));
-                sides[usize::from(!inside)].push((finding.follows, finding.instance));
+        for found in &mut by_partition {
+            for judged in std::mem::take(&mut found[rule]) {
+                sides[usize::from(!judged.inside)].push((judged.follows, judged.instance));
             }
         }
         for (_, of_cluster) in OF_CLUSTER.iter().filter(|(of, _)| *of == name) {
@@ -128,6 +130,29 @@ pub(crate) fn find_all(case: &Case<'_>) -> Vec<Anomaly> {
         }
     }
     anomalies
+}
+
+/// An accusation, on one side of the promise.
+struct Judged {
+    inside: bool,
+    follows: Option<&'static str>,
+    instance: Instance,
+}
+
+fn judged(
+    case: &Case<'_>,
+    partition: &Partition<'_>,
+    find: fn(&Case<'_>, &Partition<'_>) -> Vec<Finding>,
+) -> Vec<Judged> {
+    let findings = find(case, partition).into_iter();
+    let side = |finding: Finding| Judged {
+        inside: finding
+            .span
+            .is_none_or(|span| case.promises.covers(&partition.key, &span)),
+        follows: finding.follows,
+        instance: finding.instance,
+    };
+    findings.map(side).collect()
 }
 
 fn anomaly(
