@@ -1,4 +1,4 @@
-//! How fast foreign histories are read: `cargo run --release -p history --example speed_of_reading [-- TRANSACTIONS TIMES]`.
+//! How fast foreign histories are read: `cargo run --release -p history --example speed_of_reading [-- TRANSACTIONS TIMES STYLE]`.
 //!
 //! A list-append history of 100,000 transactions is made in memory, as EDN and as JSON, and read some times; the best
 //! time counts. EDN is read a second time with a tag before each entry, which is what the library alone reads.
@@ -27,7 +27,7 @@ const STYLES: [Style; 3] = [
         tag: "",
     },
     Style {
-        name: "EDN, by the library",
+        name: "EDN-by-the-library",
         format: Format::JepsenEdn,
         tag: "#jepsen.history.Op ",
     },
@@ -42,8 +42,12 @@ fn main() {
     let mut counts = std::env::args().skip(1).map_while(|count| count.parse().ok());
     let transactions = counts.next().unwrap_or(TRANSACTIONS);
     let times = counts.next().unwrap_or(TIMES);
-    for style in STYLES {
-        let text = history(&style, transactions);
+    let only = std::env::args().nth(3);
+    for style in STYLES
+        .iter()
+        .filter(|style| only.as_deref().is_none_or(|name| name == style.name))
+    {
+        let text = history(style, transactions);
         let best = (0..times).map(|_| once(style.format, &text)).min();
         println!(
             "{}: {transactions} transactions, {:.1} MB, {:.3} s",

@@ -31,15 +31,33 @@ impl Names {
 
     /// A shared copy of a name.
     pub fn get(&mut self, name: &str) -> Arc<str> {
-        if name.len() > LONGEST {
-            return name.into();
+        match self.known(name.as_bytes()) {
+            Some(known) => known,
+            None => self.keep(name),
         }
-        let slot = slot(name.as_bytes());
-        match self.slots.get_mut(slot) {
-            Some(Some(known)) if **known == *name => known.clone(),
-            Some(free) => free.insert(name.into()).clone(),
-            None => name.into(),
+    }
+
+    /// A shared copy of a name that is ASCII; none where it is not.
+    pub fn ascii(&mut self, name: &[u8]) -> Option<Arc<str>> {
+        match self.known(name) {
+            Some(known) => Some(known),
+            None => std::str::from_utf8(name).ok().map(|name| self.keep(name)),
         }
+    }
+
+    fn known(&self, name: &[u8]) -> Option<Arc<str>> {
+        let known = self.slots.get(slot(name))?.as_ref()?;
+        (known.as_bytes() == name).then(|| known.clone())
+    }
+
+    fn keep(&mut self, name: &str) -> Arc<str> {
+        let name: Arc<str> = name.into();
+        if name.len() <= LONGEST
+            && let Some(free) = self.slots.get_mut(slot(name.as_bytes()))
+        {
+            *free = Some(name.clone());
+        }
+        name
     }
 }
 

@@ -303,7 +303,7 @@ mod tests {
         };
         assert_eq!(length, line.len() + 1, "{line}");
         let slow: Entry = serde_json::from_str(line).unwrap_or_else(|why| panic!("{line}: {why}"));
-        assert_eq!(entries, [slow.clone()], "{line}");
+        assert_eq!(entries, std::slice::from_ref(&slow), "{line}");
         // The second time its partition is known.
         assert_eq!(fast.entry(bytes.as_bytes(), &mut entries), Some(length), "{line}");
         assert_eq!(entries, [slow.clone(), slow], "{line}");

@@ -8,7 +8,7 @@
 use super::super::duplicates::any_twice;
 use super::super::names::Names;
 use super::super::raw::{Raw, Taken};
-use super::form::{closing, ends_token, is_blank};
+use super::form::{closing, ends_token, is_blank, is_in_names};
 use super::{DEEPEST, Stop};
 use crate::Value;
 use std::ops::Range;
@@ -85,13 +85,12 @@ impl Fast {
             at = past_blank(bytes, at)?;
             let byte = *bytes.get(at).ok_or(Stop::More)?;
             // Most values are small numbers in lists.
-            if byte.is_ascii_digit()
-                && !self.open.is_empty()
-                && let Some((number, end)) = small_number(bytes, at)
-            {
-                self.values.push(Value::Int(number));
-                at = end;
-                continue;
+            if byte.is_ascii_digit() && !self.open.is_empty() {
+                let end = self.numbers(bytes, at);
+                if end > at {
+                    at = end;
+                    continue;
+                }
             }
             let (value, end) = match byte {
                 b'[' | b'(' | b'{' => {
@@ -123,6 +122,18 @@ impl Fast {
             }
             self.values.push(value);
         }
+    }
+
+    /// Reads small numbers with single spaces between them, as many as there are, and gives the place behind.
+    fn numbers(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        while let Some((number, end)) = small_number(bytes, at) {
+            self.values.push(Value::Int(number));
+            at = end;
+            if bytes.get(at) == Some(&b' ') {
+                at += 1;
+            }
+        }
+        at
     }
 
     fn begin(&mut self, bracket: u8, is_set: bool, at: usize) -> Result<(), Stop> {
@@ -198,14 +209,13 @@ fn token_end(bytes: &[u8], from: usize) -> Result<usize, Stop> {
 
 /// Whether a name is one in any reading of EDN: letters, digits and a few signs.
 fn is_plain(name: &[u8]) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_?!*+.<>=&$%".contains(byte);
-    !name.is_empty() && name.iter().all(plain)
+    !name.is_empty() && name.iter().all(|byte| is_in_names(*byte))
 }
 
 fn keyword(name: &[u8], names: &mut Names) -> Result<Value, Stop> {
-    match std::str::from_utf8(name) {
-        Ok(text) if is_plain(name) => Ok(Value::Keyword(names.get(text))),
-        _ => Err(Stop::Unusual),
+    match is_plain(name) {
+        true => Ok(Value::Keyword(names.ascii(name).ok_or(Stop::Unusual)?)),
+        false => Err(Stop::Unusual),
     }
 }
 
@@ -223,18 +233,23 @@ const SMALL_DIGITS: usize = 18;
 
 /// A number of few digits without a sign, whose end is in sight; none is anything else.
 fn small_number(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    let mut value = 0;
-    for (length, byte) in bytes.get(at..)?.iter().take(SMALL_DIGITS + 1).enumerate() {
-        if !byte.is_ascii_digit() {
-            let octal = length > 1 && bytes.get(at) == Some(&b'0');
-            return (ends_token(*byte) && !octal).then_some((value, at + length));
+    let rest = bytes.get(at..)?;
+    let mut value = 0_i64;
+    let mut length = 0;
+    loop {
+        let byte = *rest.get(length)?;
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let octal = length > 1 && rest.first() == Some(&b'0');
+            let whole = length > 0 && ends_token(byte) && !octal;
+            return whole.then_some((value, at + length));
         }
         if length == SMALL_DIGITS {
             return None;
         }
-        value = value * 10 + i64::from(byte - b'0');
+        value = value * 10 + i64::from(digit);
+        length += 1;
     }
-    None
 }
 
 /// A number of decimal digits; one that begins with a zero may be octal, and is left to the library.

@@ -6,6 +6,7 @@ use super::{DEEPEST, Stop};
 const CLASS: [u8; 256] = classes();
 const BLANK: u8 = 1;
 const ENDS_TOKEN: u8 = 2;
+const IN_NAMES: u8 = 4;
 
 const fn classes() -> [u8; 256] {
     let mut classes = [0; 256];
@@ -14,6 +15,10 @@ const fn classes() -> [u8; 256] {
         classes[byte] = match byte as u8 {
             b' ' | b',' | b'\t'..=b'\r' => BLANK | ENDS_TOKEN,
             b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'"' | b';' => ENDS_TOKEN,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => IN_NAMES,
+            b'-' | b'_' | b'?' | b'!' | b'*' | b'+' | b'.' | b'<' | b'>' | b'=' | b'&' | b'$' | b'%' => {
+                IN_NAMES
+            }
             _ => 0,
         };
         byte += 1;
@@ -29,6 +34,11 @@ pub(super) fn is_blank(byte: u8) -> bool {
 /// Whether a byte ends a token.
 pub(super) fn ends_token(byte: u8) -> bool {
     CLASS[usize::from(byte)] & ENDS_TOKEN != 0
+}
+
+/// Whether a byte stands in names in any reading of EDN. All are ASCII.
+pub(super) fn is_in_names(byte: u8) -> bool {
+    CLASS[usize::from(byte)] & IN_NAMES != 0
 }
 
 /// How many bytes of white space and comments there are. A comment may go on beyond the bytes.
