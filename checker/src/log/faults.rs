@@ -11,6 +11,9 @@ pub(crate) const OBSERVER_LAG: u64 = 5_000_000_000;
 /// An operator's wish for an election past those who may lead.
 const ELECT_UNCLEAN: &str = "elect-unclean";
 
+/// A topic is deleted, and made again.
+const RECREATE_TOPIC: &str = "recreate-topic";
+
 /// A fault that was put in or taken out.
 #[derive(Clone, Debug)]
 pub(crate) struct Act<'a> {
@@ -19,16 +22,18 @@ pub(crate) struct Act<'a> {
     /// When.
     pub asked: Mark,
     /// How it ended, where it did.
-    pub end: Option<End>,
+    pub end: Option<End<'a>>,
 }
 
 /// How an act ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
+pub(crate) struct End<'a> {
     /// When.
     pub at: Mark,
     /// Whether it took.
     pub kind: Kind,
+    /// What was measured.
+    pub fault: &'a Fault,
 }
 
 impl Act<'_> {
@@ -88,7 +93,11 @@ impl<'a> Faults<'a> {
                     end: None,
                 });
             } else if let Some(act) = open.remove(&which).and_then(|place| acts.get_mut(place)) {
-                act.end = Some(End { at, kind: entry.kind });
+                act.end = Some(End {
+                    at,
+                    kind: entry.kind,
+                    fault,
+                });
             }
         }
         Faults(acts)
@@ -102,6 +111,11 @@ impl<'a> Faults<'a> {
     /// Those of one name.
     pub fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Act<'a>> {
         self.all().filter(move |act| act.fault.name == name)
+    }
+
+    /// Whether a topic's removal was asked for: its records are released from then on.
+    pub fn ask_removal(&self) -> bool {
+        self.named(RECREATE_TOPIC).any(|act| !act.was_refused())
     }
 
     /// Whether an operator may have asked for the unclean election that was seen at a time.

@@ -23,7 +23,7 @@ pub(crate) use foreign::judge;
 use answers::Answers;
 use facts::{Facts, Names};
 use faults::Faults;
-use history::History;
+use history::{History, Key};
 use metadata::Metadata;
 use observed::observed;
 use profile::Profile;
@@ -41,9 +41,9 @@ pub fn check(history: &History) -> Verdict {
     });
     let answers = answers.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let history = &observed(history);
-    let promises = Promises::of(history, &names);
     let faults = Faults::of(history);
     let metadata = Metadata::of(history, &names, &faults);
+    let promises = Promises::of(history, &names, &faults, &metadata);
     let mut anomalies = rules::find_all(&rules::Case {
         facts: &facts,
         promises: &promises,
@@ -52,13 +52,17 @@ pub fn check(history: &History) -> Verdict {
         faults: &faults,
         profile: Profile::of(&history.header),
     });
-    anomalies.extend(rules::committed_metadata_lost::find(history));
+    anomalies.extend(rules::committed_metadata_lost::find(
+        history,
+        promises.quorum_void(),
+    ));
     anomalies.extend(rules::metadata_lost::find(
         history,
         &faults,
         promises.quorum_void(),
     ));
-    let lacks = vacuity::lacks(history, &facts, &promises);
+    let is_released = |key: &Key| metadata.is_removed(key) && faults.ask_removal();
+    let lacks = vacuity::lacks(history, &facts, &promises, is_released);
     let verdict = if anomalies.iter().any(|anomaly| anomaly.inside_promise) {
         Outcome::Fail
     } else if lacks.is_empty() {

@@ -251,6 +251,21 @@ impl Run {
         self.broker(broker, incarnation, BrokerChange::Registered);
     }
 
+    /// Another process registers as a broker, and is unfenced.
+    pub fn register_as(&mut self, broker: i32, incarnation: &str, epoch: i64) {
+        for change in [BrokerChange::Registered, BrokerChange::Unfenced] {
+            let at = self.next_place();
+            let incarnation = incarnation.into();
+            self.seen(Body::Broker(BrokerState {
+                broker,
+                epoch,
+                incarnation,
+                change,
+                at,
+            }));
+        }
+    }
+
     pub fn unfence(&mut self, broker: i32) {
         self.broker(broker, String::new(), BrokerChange::Unfenced);
     }
@@ -307,6 +322,26 @@ impl Run {
             error: None,
         });
         self.add(Process::Nemesis, kind, body)
+    }
+
+    /// A fault with parameters is asked.
+    pub fn begin_fault(&mut self, name: &str, params: &str, action: FaultAction, node: i32) {
+        if action == FaultAction::Inject {
+            self.fault += 1;
+        }
+        self.fault_with(Kind::Invoke, name, params, action, node);
+    }
+
+    /// It is done.
+    pub fn end_fault(&mut self, name: &str, params: &str, action: FaultAction, node: i32) {
+        self.fault_with(Kind::Ok, name, params, action, node);
+    }
+
+    fn fault_with(&mut self, kind: Kind, name: &str, params: &str, action: FaultAction, node: i32) {
+        self.fault(kind, name, action, node);
+        if let Some(Body::Fault(fault)) = self.entries.last_mut().map(|entry| &mut entry.body) {
+            fault.asked = format!("someone {{{params}}}");
+        }
     }
 
     /// A power cut that took the partition's records at these offsets.
@@ -422,6 +457,16 @@ impl Run {
     pub fn read(&mut self, from: i64, values: &[u64]) -> u64 {
         let records = self.records(from, values);
         self.poll(&records, false)
+    }
+
+    /// The same, of one broker.
+    pub fn read_from(&mut self, node: i32, from: i64, values: &[u64]) {
+        let completed = self.read(from, values);
+        for entry in &mut self.entries[completed as usize - 1..] {
+            if let Body::Poll(poll) = &mut entry.body {
+                poll.node = Some(node);
+            }
+        }
     }
 
     fn records(&self, from: i64, values: &[u64]) -> Vec<(i64, Option<u64>, i32)> {

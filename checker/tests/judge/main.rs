@@ -6,6 +6,7 @@ mod dsl;
 mod literal;
 mod metadata_rules;
 mod promise_table;
+mod promise_void;
 mod rules;
 mod toy;
 mod unseen;

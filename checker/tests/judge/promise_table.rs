@@ -1,8 +1,8 @@
 //! Every row of the promise ledger's table of cases that creation, unclean stops, admission, removal, wholeness,
 //! the budget and the raise window decide. Replication factor 3, M = 2 unless a row says otherwise.
 //!
-//! The rows that wait for the rule on elections which policy or operator allowed: Proactive past a fenced ELR
-//! member; with M = 1 Proactive past a live leader; the operator's designation.
+//! The rows with elections which policy or operator allowed are in `promise_void`: Proactive past a fenced ELR member;
+//! with M = 1 Proactive past a live leader; the operator's designation.
 
 use crate::dsl::{Run, counts, names};
 use checker::Outcome;

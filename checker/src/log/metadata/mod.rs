@@ -82,6 +82,15 @@ pub(crate) struct Step<'a> {
     pub registers: Vec<i32>,
 }
 
+/// An election that policy or an operator allowed, of a leader that lacks records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overruled {
+    /// The leader.
+    pub leader: i32,
+    /// Whether ISR or ELR had members that were passed over.
+    pub past_members: bool,
+}
+
 /// A record that the state before it does not allow.
 pub(crate) struct Offence {
     /// Its entry.
@@ -94,6 +103,14 @@ impl<'a> Metadata<'a> {
     /// Reads a history.
     pub fn of(history: &'a History, names: &Names, faults: &Faults<'a>) -> Metadata<'a> {
         walk::walk(history, names, faults)
+    }
+
+    /// The elections that policy or an operator allowed though the leader lacks records, by their entries.
+    pub fn overruled(&self) -> BTreeMap<u64, Overruled> {
+        let steps = self.steps.values().flatten();
+        steps
+            .filter_map(|step| Some((step.seen.index, step.overruled()?)))
+            .collect()
     }
 
     /// Whether a partition's topic was removed.
@@ -138,5 +155,16 @@ impl Step<'_> {
             && !self.was_member(self.state.leader)
             && !self.may_be_alter_partition()
             && (self.state.recovering || self.may_be_recovering)
+    }
+
+    /// Where policy or an operator allowed this election of a leader that lacks records. Where the history does not tell
+    /// what the nodes were started with, the policy may have allowed it.
+    fn overruled(&self) -> Option<Overruled> {
+        let before = self.before?;
+        let leader = self.state.leader;
+        let past_members = !before.isr.is_empty() || !before.elr.is_empty();
+        let is_last_known = !past_members && before.last_known_elr == [leader];
+        let may = self.is_asked || matches!(self.allowed, Allowed::Always | Allowed::Untold);
+        (self.elects_unclean() && may && !is_last_known).then_some(Overruled { leader, past_members })
     }
 }

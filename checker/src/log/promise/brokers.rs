@@ -48,7 +48,25 @@ pub(crate) struct UncleanStop {
     pub what: String,
     /// What it took.
     pub taken: Taken,
+    /// Whether it is the registration of another process that shows it: that cleans nothing.
+    pub is_takeover: bool,
 }
+
+/// Silent damage to a disk: it lies about syncing, or bytes that were synced changed, or are gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// What it was, for people.
+    pub what: String,
+    /// Whether it goes on while the process runs, as lies do.
+    pub goes_on: bool,
+    /// Whether the fault that does it is at work still: any start may be from before the damage.
+    at_work: bool,
+    /// The last start that the damage was done to.
+    start: u32,
+}
+
+/// Each start of a node has twice its number; what takes its registration over while it runs has that and one.
+const STEP: u32 = 2;
 
 /// All brokers.
 #[derive(Default)]
@@ -66,6 +84,9 @@ struct Broker {
     /// A registration that may belong to an earlier start: its broker epoch and incarnation.
     doubtful: Option<(i64, String)>,
     last_unclean: Option<UncleanStop>,
+    damage: Option<Damage>,
+    /// Whether a second process with its number may have taken over, and was not killed yet.
+    has_second: bool,
 }
 
 #[derive(Default)]
@@ -101,6 +122,67 @@ impl Brokers {
         self.0.get(&broker)?.last_unclean.as_ref()
     }
 
+    /// The damage to a broker's disk, unless an incarnation that started on what was left of it has registered.
+    pub fn damage(&self, broker: i32) -> Option<&Damage> {
+        let broker = self.0.get(&broker)?;
+        let is_over =
+            |damage: &Damage| !damage.goes_on && broker.registered.is_some_and(|start| start > damage.start);
+        broker.damage.as_ref().filter(|damage| !is_over(damage))
+    }
+
+    /// A disk's damage begins, which goes on while the process runs, or is done while it stands still; gives it.
+    pub fn damaged(&mut self, node: i32, what: String, goes_on: bool) -> Damage {
+        let broker = self.0.entry(node).or_default();
+        let damage = Damage {
+            what,
+            goes_on,
+            at_work: !goes_on,
+            start: broker.current,
+        };
+        broker.damage.insert(damage).clone()
+    }
+
+    /// A process starts while a fault damages its disk: on what is left, unless another start follows; gives the damage.
+    pub fn damaged_again(&mut self, node: i32) -> Option<Damage> {
+        let broker = self.0.get_mut(&node)?;
+        let damage = broker.damage.as_mut().filter(|damage| damage.at_work)?;
+        damage.start = broker.current.saturating_sub(1);
+        Some(damage.clone())
+    }
+
+    /// A disk's damage is done.
+    pub fn damage_done(&mut self, node: i32) {
+        let broker = self.0.entry(node).or_default();
+        if let Some(damage) = &mut broker.damage {
+            if damage.goes_on {
+                damage.start = broker.current;
+            }
+            (damage.goes_on, damage.at_work) = (false, false);
+        }
+    }
+
+    /// A disk is swapped for another: an unclean stop, however its process ended.
+    pub fn swapped(&mut self, node: i32, at: u64, what: String) -> UncleanStop {
+        let broker = self.0.entry(node).or_default();
+        broker.stopped(node, broker.current, at, what, Taken::Untold)
+    }
+
+    /// A second process of a node is started, which takes its registration over.
+    pub fn second_started(&mut self, node: i32, at: u64) -> UncleanStop {
+        let broker = self.0.entry(node).or_default();
+        broker.has_second = true;
+        let what = format!("takeover of broker {node}'s registration by a second process");
+        broker.stopped(node, broker.current, at, what, Taken::Untold)
+    }
+
+    /// A second process of a node is killed; gives the unclean stop, where it held the registration.
+    pub fn second_killed(&mut self, node: i32, at: u64) -> Option<UncleanStop> {
+        let broker = self.0.entry(node).or_default();
+        broker.has_second = false;
+        let what = format!("death of the second process of broker {node}");
+        (broker.current % STEP != 0).then(|| broker.stopped(node, broker.current, at, what, Taken::Untold))
+    }
+
     /// A fault that ends the process was asked. None where the process had ended cleanly before: an honest disk
     /// has synced all by then.
     pub fn fault(&mut self, node: i32, at: u64, what: String, taken: Taken) -> Option<UncleanStop> {
@@ -114,19 +196,34 @@ impl Brokers {
     pub fn start_asked(&mut self, node: i32) {
         let broker = self.0.entry(node).or_default();
         if broker.start(broker.current).ended.is_some() {
-            broker.begin(broker.current + 1);
+            broker.begin(broker.current.saturating_add(STEP) / STEP * STEP);
         }
     }
 
     /// A process started or ended; gives the unclean stop, if it is one that no fault has told of before. Where it lost its
     /// power, its disk lost what was taken.
-    pub fn process(&mut self, seen: &NodeProcess, at: u64, taken_by_power: Taken) -> Option<UncleanStop> {
+    ///
+    /// A start whose forerunner's end was not seen is the end of that one: it came about no later than then, and no
+    /// earlier than it was asked.
+    pub fn process(
+        &mut self,
+        seen: &NodeProcess,
+        at: u64,
+        asked: u64,
+        taken_by_power: Taken,
+    ) -> Option<UncleanStop> {
         let broker = self.0.entry(seen.node).or_default();
-        let start = broker.start(seen.start);
+        let number = seen.start.saturating_mul(STEP);
+        let before = broker.current;
+        let start = broker.start(number);
         let (what, taken) = match seen.event {
             NodeEvent::Started => {
-                broker.begin(seen.start);
-                return None;
+                let is_later = before > 0 && number > before;
+                let was_unseen = is_later && broker.start(before).ended.is_none();
+                let what = format!("an end of broker {} that was not seen", seen.node);
+                let stop = was_unseen.then(|| broker.stopped(seen.node, before, asked, what, Taken::Untold));
+                broker.begin(number);
+                return stop;
             }
             NodeEvent::StopAsked => {
                 start.stop_asked = true;
@@ -145,7 +242,7 @@ impl Brokers {
         };
         Some(broker.stopped(
             seen.node,
-            seen.start,
+            number,
             at,
             format!("{what} of broker {}", seen.node),
             taken,
@@ -156,7 +253,7 @@ impl Brokers {
     pub fn record(&mut self, state: &BrokerState, at: u64) -> Option<UncleanStop> {
         let broker = self.0.entry(state.broker).or_default();
         match state.change {
-            BrokerChange::Registered => broker.register(state),
+            BrokerChange::Registered => return broker.register(state, at),
             BrokerChange::Unfenced => broker.unfence(state.epoch),
             BrokerChange::Fenced | BrokerChange::ControlledShutdown => {}
             BrokerChange::Unregistered => {
@@ -189,6 +286,7 @@ impl Broker {
             at,
             what,
             taken,
+            is_takeover: false,
         };
         // The end of an earlier start may be seen late: the later start's counts.
         if self.last_unclean.as_ref().is_none_or(|last| last.start <= start) {
@@ -199,8 +297,9 @@ impl Broker {
 
     /// A registration belongs to the last start, unless its incarnation is known, or may be that of an earlier
     /// start which ended before its registration was seen. Then it waits for what only a live process can bring
-    /// about: unfencing.
-    fn register(&mut self, state: &BrokerState) {
+    /// about: unfencing. Where the last start has registered already and runs, another process takes over: gives the
+    /// unclean stop that this is.
+    fn register(&mut self, state: &BrokerState, at: u64) -> Option<UncleanStop> {
         let incarnation = if state.incarnation.is_empty() {
             format!("epoch {}", state.epoch)
         } else {
@@ -208,7 +307,24 @@ impl Broker {
         };
         if let Some(start) = self.incarnations.get(&incarnation) {
             self.registered = Some(*start);
-            return;
+            return None;
+        }
+        let has_second = self.has_second;
+        let current = self.start(self.current);
+        let is_another = current.registered && (current.ended.is_none() || has_second);
+        if is_another && self.current % STEP == 0 && self.current > 0 {
+            let what = format!(
+                "takeover of broker {}'s registration by another process",
+                state.broker
+            );
+            let stop = self.stopped(state.broker, self.current, at, what, Taken::Untold);
+            self.begin(self.current.saturating_add(1));
+            self.registered_as(incarnation);
+            // Of a second process that was known it was told when that was started.
+            return (!has_second).then_some(UncleanStop {
+                is_takeover: true,
+                ..stop
+            });
         }
         let earlier_unseen = self
             .starts
@@ -220,6 +336,7 @@ impl Broker {
             // The one before was the earlier start's.
             _ => self.registered_as(incarnation),
         }
+        None
     }
 
     fn unfence(&mut self, epoch: i64) {

@@ -3,10 +3,15 @@
 use super::Loss;
 use super::brokers::{Brokers, Taken, UncleanStop};
 use super::ledger::{Ledger, Seen};
+use super::seconds;
 use super::settings::MinIsr;
 use crate::log::facts::{Mark, Names};
+use crate::log::faults::Faults;
+use crate::log::metadata::{Metadata, Overruled};
+use crate::log::profile::Profile;
 use history::{
-    Body, BrokerState, ConfigChange, Entry, Fault, FaultAction, History, Key, Kind, LogPlace, PartitionState,
+    Body, BrokerState, ConfigChange, Entry, Fault, FaultAction, History, Key, Kind, LogPlace, NodeEvent,
+    PartitionState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const POWER_CUT: &str = "power-cut";
 /// A fault that kills a node's process: the page cache stays.
 const CRASH: &str = "crash";
+/// Faults that swap a node's disk for another; the second for one of the past.
+const DISK_REPLACE: &str = "disk-replace";
+const DISK_ROLL_BACK: &str = "disk-roll-back";
+/// Its disk answers syncs that it does not do.
+const DISK_SYNC_LIES: &str = "disk-sync-lies";
+/// Faults that change or cut off bytes that were synced, while the node stands still.
+const DAMAGE: [&str; 2] = ["disk-corrupt", "disk-truncate"];
+/// A second process with a node's number.
+const TWIN: &str = "twin";
 
 /// What the entries make.
 pub(super) struct Feed<'a> {
@@ -22,7 +36,16 @@ pub(super) struct Feed<'a> {
     pub losses: Vec<Loss<'a>>,
     /// When a disk first lost power without a ledger telling what went.
     pub untold_loss: Option<u64>,
+    /// When the metadata quorum lost what it had synced, and how.
+    pub quorum_lost: Option<(u64, String)>,
     names: &'a Names,
+    faults: &'a Faults<'a>,
+    /// Elections that policy or operator allowed, by their entries.
+    overruled: BTreeMap<u64, Overruled>,
+    /// Whether the system clears ELRs where min ISR is set.
+    clears_elr: bool,
+    /// The quorum's voters, where they are known.
+    voters: Option<Vec<i32>>,
     brokers: Brokers,
     min_isr: MinIsr,
     batch: Batch<'a>,
@@ -47,15 +70,27 @@ struct Batch<'a> {
     partitions: BTreeMap<Key, (&'a PartitionState, Mark)>,
     configs: Vec<&'a ConfigChange>,
     brokers: Vec<&'a BrokerState>,
+    /// Elections that policy or operator allowed.
+    overruled: Vec<(Key, Overruled)>,
 }
 
 impl<'a> Feed<'a> {
     /// Reads a history from its first entry to its last.
-    pub fn run(history: &'a History, names: &'a Names) -> Feed<'a> {
+    pub fn run(
+        history: &'a History,
+        names: &'a Names,
+        faults: &'a Faults<'a>,
+        metadata: &Metadata<'_>,
+    ) -> Feed<'a> {
         let mut feed = Feed {
             ledgers: BTreeMap::new(),
             losses: losses(history),
             untold_loss: None,
+            quorum_lost: None,
+            faults,
+            overruled: metadata.overruled(),
+            clears_elr: Profile::of(&history.header).clears_elr,
+            voters: None,
             names,
             brokers: Brokers::default(),
             min_isr: MinIsr::of(&history.header),
@@ -105,16 +140,26 @@ impl<'a> Feed<'a> {
                     index: entry.index,
                     time: entry.time,
                 };
-                self.batch
-                    .partitions
-                    .insert(self.names.known(&state.key), (state, seen));
+                let key = self.names.known(&state.key);
+                if let Some(overruled) = self.overruled.get(&entry.index) {
+                    self.batch.overruled.push((key.clone(), *overruled));
+                }
+                self.batch.partitions.insert(key, (state, seen));
             }
             Body::Config(change) => self.batch.configs.push(change),
             Body::Broker(state) => self.batch.brokers.push(state),
+            Body::Voters(voters) => {
+                self.voters = Some(voters.voters.iter().map(|voter| voter.node).collect());
+            }
+            Body::QuorumLeader(led) => self.voters = Some(led.voters.clone()),
             Body::Node(seen) => {
                 let taken = self.taken(seen.node, entry.time);
-                let stop = self.brokers.process(seen, entry.time, taken);
+                let asked = self.asked_of(seen.node, entry.time);
+                let stop = self.brokers.process(seen, entry.time, asked, taken);
                 self.stopped(stop);
+                if seen.event == NodeEvent::Started {
+                    self.started(seen.node, entry.time);
+                }
             }
             Body::Fault(fault) if entry.kind == Kind::Invoke && ends_processes(&fault.name) => {
                 match fault.action {
@@ -126,6 +171,10 @@ impl<'a> Feed<'a> {
                         .for_each(|node| self.brokers.start_asked(*node)),
                 }
             }
+            Body::Fault(fault) if entry.kind == Kind::Invoke && !did_not_happen.contains(&fault.id) => {
+                self.disk_or_twin(fault, entry);
+            }
+            Body::Fault(fault) => self.done(fault),
             _ => {}
         }
     }
@@ -157,6 +206,108 @@ impl<'a> Feed<'a> {
         }
     }
 
+    fn started(&mut self, node: i32, at: u64) {
+        if let Some(damage) = self.brokers.damaged_again(node) {
+            let ledgers = self.ledgers.values_mut();
+            ledgers.for_each(|ledger| ledger.damage(node, &damage, at));
+        }
+    }
+
+    /// A fault of disks, or a second process, is put in or taken out.
+    fn disk_or_twin(&mut self, fault: &'a Fault, entry: &Entry) {
+        let injects = fault.action == FaultAction::Inject;
+        let puts_back = !injects && self.param(fault, entry, "afterwards") == Some("put-back");
+        let at = entry.time;
+        for &node in &fault.nodes {
+            let what = format!("{} of broker {node}", fault.name);
+            let (swaps, damages) = match &*fault.name {
+                DISK_REPLACE => (injects || puts_back, puts_back),
+                DISK_ROLL_BACK => (injects || puts_back, injects || puts_back),
+                DISK_SYNC_LIES => (false, injects),
+                name => (false, injects && DAMAGE.contains(&name)),
+            };
+            if fault.name == TWIN && injects && self.takes_over(fault, entry) {
+                let stop = self.brokers.second_started(node, at);
+                self.stopped(Some(stop));
+            }
+            if fault.name == TWIN && !injects {
+                let stop = self.brokers.second_killed(node, at);
+                self.stopped(stop);
+            }
+            if swaps {
+                self.ledgers
+                    .values_mut()
+                    .for_each(|ledger| ledger.swapped(node, at));
+                let stop = self.brokers.swapped(node, at, what.clone());
+                self.stopped(Some(stop));
+            }
+            if damages {
+                self.untold_loss.get_or_insert(at);
+                let damage = self.brokers.damaged(node, what, fault.name == DISK_SYNC_LIES);
+                let ledgers = self.ledgers.values_mut();
+                ledgers.for_each(|ledger| ledger.damage(node, &damage, at));
+            }
+            let is_voter = self.voters.as_ref().is_none_or(|voters| voters.contains(&node));
+            let loses = match &*fault.name {
+                // A lie takes nothing before the power goes.
+                DISK_SYNC_LIES => self
+                    .losses
+                    .iter()
+                    .any(|(loss, asked)| loss.node == node && *asked >= at),
+                _ => swaps || damages,
+            };
+            if is_voter && loses {
+                let why = format!(
+                    "{} of voter {node} at {}: one voter that loses what it synced is enough",
+                    fault.name,
+                    seconds(at)
+                );
+                self.ledgers
+                    .values_mut()
+                    .for_each(|ledger| ledger.quorum_lost(at, &why));
+                self.quorum_lost.get_or_insert((at, why));
+            }
+        }
+    }
+
+    /// A fault that damages disks is done with them.
+    fn done(&mut self, fault: &Fault) {
+        let lies_end = fault.name == DISK_SYNC_LIES && fault.action == FaultAction::Heal;
+        let is_done =
+            DAMAGE.contains(&&*fault.name) || [DISK_REPLACE, DISK_ROLL_BACK].contains(&&*fault.name);
+        for &node in fault.nodes.iter().filter(|_| lies_end || is_done) {
+            self.brokers.damage_done(node);
+        }
+    }
+
+    /// Whether a second process is registered instead of the first, or may be.
+    fn takes_over(&self, fault: &Fault, entry: &Entry) -> bool {
+        let mut acts = self.faults.named(&fault.name);
+        let act = acts.find(|act| act.asked.index == entry.index);
+        let end = act.and_then(|act| act.end).filter(|end| end.kind == Kind::Ok);
+        end.is_none_or(|end| {
+            end.fault
+                .measured
+                .get("registrations")
+                .is_none_or(|seen| *seen > 0.0)
+        })
+    }
+
+    /// A parameter of the act that an entry asks for.
+    fn param(&self, fault: &'a Fault, entry: &Entry, name: &str) -> Option<&'a str> {
+        let mut acts = self.faults.named(&fault.name);
+        acts.find(|act| act.asked.index == entry.index)?.param(name)
+    }
+
+    /// Since when a fault or its heal has been at work on a node, at a time.
+    fn asked_of(&self, node: i32, time: u64) -> u64 {
+        let at_work = self.faults.all().filter(|act| {
+            let goes_on = act.end.is_none_or(|end| end.at.time >= time);
+            act.asked.time <= time && goes_on && act.fault.nodes.contains(&node)
+        });
+        at_work.map(|act| act.asked.time).min().unwrap_or(time)
+    }
+
     /// What the last loss of power that was asked by then took from a node's disk.
     fn taken(&self, node: i32, by: u64) -> Taken {
         let of_it = |(loss, asked): &&Loss<'a>| loss.node == node && *asked <= by;
@@ -178,6 +329,13 @@ impl<'a> Feed<'a> {
     fn commit(&mut self, at: u64) {
         let batch = std::mem::take(&mut self.batch);
         self.last_seen = at;
+        let clears = |topic: &str| {
+            let mut set = batch.configs.iter().filter(|change| MinIsr::is_set_by(change));
+            self.clears_elr && set.any(|change| change.resource.is_empty() || change.resource == topic)
+        };
+        for (_, ledger) in self.ledgers.iter_mut().filter(|(key, _)| clears(&key.topic)) {
+            ledger.cleared(at);
+        }
         batch.configs.iter().for_each(|change| self.min_isr.take(change));
         let mut seen: BTreeMap<&Key, Seen> = BTreeMap::new();
         for (key, (state, place)) in &batch.partitions {
@@ -193,11 +351,19 @@ impl<'a> Feed<'a> {
                     if let Some(why) = &self.not_understood {
                         ledger.hide(at, why, false);
                     }
+                    if let Some((_, why)) = &self.quorum_lost {
+                        ledger.quorum_lost(at, why);
+                    }
                     self.ledgers.insert(key.clone(), ledger);
                     Seen::default()
                 }
             };
             seen.insert(key, what);
+        }
+        for (key, overruled) in &batch.overruled {
+            if let Some(ledger) = self.ledgers.get_mut(key) {
+                ledger.overruled(overruled.leader, overruled.past_members, at);
+            }
         }
         for (key, ledger) in &mut self.ledgers {
             ledger.set_min_isr(self.min_isr.of_partition(&key.topic, ledger.replicas()), at);

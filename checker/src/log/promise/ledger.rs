@@ -4,7 +4,7 @@
 //! of ISR ∪ ELR, and the removed) are as many as the budget, nor until the first whole after a creation that was
 //! not whole.
 
-use super::brokers::{Brokers, Taken, UncleanStop};
+use super::brokers::{Brokers, Damage, Taken, UncleanStop};
 use super::{Span, seconds};
 use crate::BadInterval;
 use crate::log::facts::Mark;
@@ -32,6 +32,8 @@ pub(crate) struct Ledger {
     /// When a raise of M opened the window W.
     raised_at: Option<u64>,
     bad: Vec<BadInterval>,
+    /// Which of them flushing every append is no help against: damage, and elections that policy or operator allowed.
+    beyond_flushes: Vec<usize>,
     /// Where in `bad` the interval stands that waits for the first whole.
     not_started: Option<usize>,
     /// Where in `bad` the interval stands that a spent budget opened.
@@ -40,6 +42,18 @@ pub(crate) struct Ledger {
     hidden: Option<(usize, bool)>,
     /// What of the metadata was not seen, the first time.
     hidden_by: Option<String>,
+    /// Where in `bad` the interval stands that an election opened which policy or operator allowed.
+    overruled: Option<usize>,
+    /// When the first such election was seen.
+    overruled_at: Option<u64>,
+    /// Replicas whose disks were damaged and which the ISR has not readmitted under a new epoch since.
+    damaged: Nodes,
+    /// Where in `bad` the interval stands that a damaged disk of a member opened.
+    void: Option<usize>,
+    /// When a replica's disk was first swapped for another.
+    swapped_at: Option<u64>,
+    /// Whether the metadata quorum lost its disks: nothing is promised any more.
+    is_quorum_lost: bool,
     spent_by: Vec<String>,
     era: u32,
     terms: Vec<Term>,
@@ -117,10 +131,17 @@ impl Ledger {
             budget: min_isr,
             raised_at: None,
             bad: Vec::new(),
+            beyond_flushes: Vec::new(),
             not_started: None,
             spent: None,
             hidden: None,
             hidden_by: None,
+            overruled: None,
+            overruled_at: None,
+            damaged: Nodes::new(),
+            void: None,
+            swapped_at: None,
+            is_quorum_lost: false,
             spent_by: Vec::new(),
             era: 0,
             terms: Vec::new(),
@@ -131,15 +152,77 @@ impl Ledger {
             ledger.not_started = Some(ledger.open(at, why));
         }
         ledger.term(state, at);
+        for broker in ledger.replicas.clone() {
+            // What was damaged before the partition was made is nothing of its own.
+            if let Some(damage) = brokers.damage(broker).filter(|damage| damage.goes_on) {
+                ledger.damage(broker, damage, at);
+            }
+        }
         ledger
     }
 
     /// Rule 2: an unclean stop of a replica.
     pub(super) fn unclean_stop(&mut self, stop: &UncleanStop, brokers: &Brokers) {
         // One that was seen late, after the broker came back, is over.
-        if self.replicas.contains(&stop.broker) && !brokers.is_clean(stop.broker) {
+        let stands = stop.is_takeover || !brokers.is_clean(stop.broker);
+        if self.replicas.contains(&stop.broker) && stands {
             self.dirty.insert(stop.broker);
             self.test_budget(brokers, stop.at);
+        }
+    }
+
+    /// A replica's disk was swapped for another.
+    pub(super) fn swapped(&mut self, broker: i32, at: u64) {
+        if self.replicas.contains(&broker) {
+            self.swapped_at.get_or_insert(at);
+        }
+    }
+
+    /// Rule 9: a replica's disk was damaged silently.
+    pub(super) fn damage(&mut self, broker: i32, damage: &Damage, at: u64) {
+        if self.replicas.contains(&broker) {
+            self.damaged.insert(broker);
+            self.test_damage(at, &damage.what);
+        }
+    }
+
+    /// Opens what is void, where a member's disk is damaged.
+    fn test_damage(&mut self, at: u64, what: &str) {
+        let is_member = |id: &i32| self.isr.contains(id) || self.elr.contains(id);
+        if self.void.is_none() && self.damaged.iter().any(is_member) {
+            let why = format!("a member's disk was damaged: {what} at {}", seconds(at));
+            self.void = Some(self.open_beyond_flushes(at, why));
+        }
+    }
+
+    /// Rule 10: the metadata quorum lost what it had synced. Nothing makes an end of that.
+    pub(super) fn quorum_lost(&mut self, at: u64, why: &str) {
+        if !self.is_quorum_lost {
+            self.is_quorum_lost = true;
+            self.open_beyond_flushes(at, why.to_owned());
+        }
+    }
+
+    /// Rule 8: policy or an operator allowed a leader that lacks records; whether ISR or ELR had members.
+    pub(super) fn overruled(&mut self, leader: i32, past_members: bool, at: u64) {
+        self.overruled_at.get_or_insert(at);
+        if past_members && self.overruled.is_none() {
+            let why = format!(
+                "policy or operator allowed the election of broker {leader} past members of ISR and ELR at {}",
+                seconds(at)
+            );
+            self.overruled = Some(self.open_beyond_flushes(at, why));
+        }
+    }
+
+    /// Of rule 6: the system clears all ELRs where min ISR is set, so a promise begins at the next whole.
+    pub(super) fn cleared(&mut self, at: u64) {
+        if self.not_started.is_none() {
+            let why = format!(
+                "the system cleared the ELR when min ISR was set at {}",
+                seconds(at)
+            );
+            self.not_started = Some(self.open(at, why));
         }
     }
 
@@ -160,9 +243,15 @@ impl Ledger {
             .filter(|b| !brokers.is_clean(**b));
         self.dirty.extend(joined.copied().collect::<Nodes>());
         let (isr, elr) = (nodes(&state.isr), nodes(&state.elr));
-        for admitted in isr.difference(&self.isr).filter(|b| brokers.is_clean(**b)) {
-            self.dirty.remove(admitted);
+        for admitted in isr.difference(&self.isr) {
+            if brokers.is_clean(*admitted) {
+                self.dirty.remove(admitted);
+            }
+            if brokers.damage(*admitted).is_none() {
+                self.damaged.remove(admitted);
+            }
         }
+        self.damaged.retain(|b| replicas.contains(b));
         for left in self
             .isr
             .union(&self.elr)
@@ -173,6 +262,7 @@ impl Ledger {
             }
         }
         (self.replicas, self.isr, self.elr) = (replicas, isr, elr);
+        self.test_damage(at.time, "it was admitted with the damage");
         self.term(state, at.time);
         (self.leader, self.leader_epoch) = (state.leader, state.leader_epoch);
         Seen { elected }
@@ -215,6 +305,14 @@ impl Ledger {
             }
             if let Some((interval, _)) = self.hidden.take_if(|(_, shuts)| *shuts) {
                 self.bad[interval].to = Some(at);
+            }
+            let is_mended = self.damaged.is_empty();
+            for interval in [self.overruled.take(), self.void.take_if(|_| is_mended)]
+                .into_iter()
+                .flatten()
+            {
+                self.bad[interval].to = Some(at);
+                self.era += 1;
             }
         }
         if whole || eligible {
@@ -264,6 +362,13 @@ impl Ledger {
         format!("{} at {} ({taken})", stop.what, seconds(stop.at))
     }
 
+    fn open_beyond_flushes(&mut self, from: u64, why: String) -> usize {
+        self.spent_by.push(why.clone());
+        let interval = self.open(from, why);
+        self.beyond_flushes.push(interval);
+        interval
+    }
+
     fn open(&mut self, from: u64, why: String) -> usize {
         self.bad.push(BadInterval { from, to: None, why });
         self.bad.len() - 1
@@ -309,7 +414,8 @@ impl Ledger {
     }
 
     fn is_in_force(&self) -> bool {
-        self.not_started.is_none() && self.spent.is_none() && self.hidden.is_none()
+        let open = [self.not_started, self.spent, self.overruled, self.void];
+        open.iter().all(Option::is_none) && self.hidden.is_none() && !self.is_quorum_lost
     }
 
     /// How many replicas the partition has.
@@ -319,13 +425,35 @@ impl Ledger {
 
     /// Whether the promise covers a span: no time in which nothing is promised meets it.
     pub fn covers(&self, span: &Span) -> bool {
-        let is_covered = |since: u64| {
-            let meets = |bad: &BadInterval| bad.from <= span.until && bad.to.is_none_or(|to| to >= since);
-            !self.bad.iter().any(meets)
-        };
-        let in_window = |time: u64| self.raised_at.is_some_and(|raised| time >= raised);
-        let reread = span.reread.filter(|read| !in_window(*read));
-        !in_window(span.known) && (is_covered(self.begins(span)) || reread.is_some_and(is_covered))
+        let is_covered = |since: u64| !self.bad.iter().any(|bad| meets(bad, since, span.until));
+        let reread = span.reread.filter(|read| !self.in_window(*read));
+        !self.in_window(span.known) && (is_covered(self.begins(span)) || reread.is_some_and(is_covered))
+    }
+
+    /// Whether flushing every append covers a span: no disk was damaged or swapped, and no policy or operator allowed a
+    /// leader that lacks records.
+    pub fn covers_flushed(&self, span: &Span) -> bool {
+        let since = self.begins(span);
+        let mut beyond = self
+            .beyond_flushes
+            .iter()
+            .filter_map(|place| self.bad.get(*place));
+        !self.in_window(span.known)
+            && self.swapped_at.is_none_or(|at| at > span.until)
+            && !beyond.any(|bad| meets(bad, since, span.until))
+    }
+
+    /// Whether the promise that is void once a byte is lost covers a span, as far as metadata tell: none of the
+    /// elections that policy or operator allowed was seen by its end.
+    pub fn covers_without_losses(&self, span: &Span) -> bool {
+        !self.in_window(span.known)
+            && self.overruled_at.is_none_or(|at| at > span.until)
+            && self.covers_flushed(span)
+    }
+
+    /// Rule 6: whether a time falls in the window that a raise of M opens.
+    fn in_window(&self, time: u64) -> bool {
+        self.raised_at.is_some_and(|raised| time >= raised)
     }
 
     /// Where an operation was answered by a broker that was not the committed leader when it was invoked, the
@@ -385,6 +513,11 @@ impl Ledger {
     pub fn never_started(&self) -> bool {
         self.not_started.is_some()
     }
+}
+
+/// Whether an interval, ends included, meets a span.
+fn meets(bad: &BadInterval, since: u64, until: u64) -> bool {
+    bad.from <= until && bad.to.is_none_or(|to| to >= since)
 }
 
 fn nodes(list: &[i32]) -> Nodes {

@@ -9,12 +9,8 @@
 //! the record counts as the later one: replicas that it removes are removed while dirty, and a partition that
 //! it makes whole is whole later. Both excuse more than the other order.
 //!
-//! What is here: creation, unclean stops, admission, removal, wholeness, the budget, eras, dirty leaders; of a
-//! change of `min.insync.replicas` the lowering of the budget, and the window that a raise opens, which never
-//! shuts here since no answer of a broker about its configuration is in the history yet (so nothing acknowledged
-//! after a raise is covered). What is not here yet: elections that policy or operator allowed past members of
-//! ISR or ELR, silent damage to disks, lost quorums, released records. The clock of a record's coverage is never
-//! moved forward to a later read, which excuses more than it must.
+//! What is not here: brokers' answers about their configuration are not in the history, so the window that a raise of
+//! `min.insync.replicas` opens never shuts (nothing acknowledged after a raise is covered).
 
 mod brokers;
 mod feed;
@@ -27,6 +23,8 @@ pub(crate) use settings::MinIsr;
 
 use crate::PromiseReport;
 use crate::log::facts::Names;
+use crate::log::faults::Faults;
+use crate::log::metadata::Metadata;
 use history::{DiskLoss, History, Key, Promise};
 use std::collections::BTreeMap;
 
@@ -56,12 +54,19 @@ pub(crate) struct Promises<'a> {
     byte_lost: BTreeMap<(&'a str, i32), u64>,
     /// When a disk first lost power without a ledger telling what went.
     untold_loss: Option<u64>,
+    /// When the metadata quorum lost what it had synced.
+    quorum_lost: Option<u64>,
 }
 
 impl<'a> Promises<'a> {
     /// Keeps the ledgers of a history.
-    pub fn of(history: &'a History, names: &'a Names) -> Promises<'a> {
-        let feed = feed::Feed::run(history, names);
+    pub fn of(
+        history: &'a History,
+        names: &'a Names,
+        faults: &'a Faults<'a>,
+        metadata: &Metadata<'_>,
+    ) -> Promises<'a> {
+        let feed = feed::Feed::run(history, names, faults, metadata);
         let mut byte_lost = BTreeMap::new();
         for (loss, asked) in &feed.losses {
             for records in &loss.records {
@@ -76,6 +81,7 @@ impl<'a> Promises<'a> {
             ledgers: feed.ledgers,
             byte_lost,
             untold_loss: feed.untold_loss,
+            quorum_lost: feed.quorum_lost.map(|(at, _)| at),
         }
     }
 
@@ -94,9 +100,13 @@ impl<'a> Promises<'a> {
         self.history.header.promises.iter().any(|promise| match promise {
             Promise::Kip966 => self.ledger(key).is_some_and(|ledger| ledger.covers(span)),
             // Of what was merely shown a leader may know nothing that wrote nothing in its epoch.
-            Promise::NoBytesLost => !span.shown_only && self.no_byte_lost(key, span.until),
-            // Any number of power cuts: only a disk that lies breaks it, and that is not told of yet.
-            Promise::Fsync => true,
+            Promise::NoBytesLost => {
+                let of_ledger = self
+                    .ledger(key)
+                    .is_none_or(|ledger| ledger.covers_without_losses(span));
+                !span.shown_only && of_ledger && self.no_byte_lost(key, span.until)
+            }
+            Promise::Fsync => self.ledger(key).is_none_or(|ledger| ledger.covers_flushed(span)),
             // It speaks of metadata, not of records.
             Promise::Quorum => false,
         })
@@ -109,7 +119,7 @@ impl<'a> Promises<'a> {
 
     /// When the metadata quorum lost what it had synced; nothing is promised from then on.
     pub fn quorum_void(&self) -> Option<u64> {
-        None
+        self.quorum_lost
     }
 
     /// For people and `result.json`.

@@ -32,6 +32,11 @@ impl MinIsr {
         }
     }
 
+    /// Whether a configuration record sets it, for a topic or for all.
+    pub fn is_set_by(change: &ConfigChange) -> bool {
+        change.name == MIN_ISR
+    }
+
     /// Takes a configuration record in.
     pub fn take(&mut self, change: &ConfigChange) {
         if change.name != MIN_ISR {

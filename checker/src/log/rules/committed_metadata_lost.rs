@@ -10,8 +10,8 @@ use history::{Body, History, Promise};
 /// The anomaly.
 const NAME: &str = "committed-metadata-lost";
 
-/// Looks for it. It is about no partition, and nothing excuses it.
-pub(crate) fn find(history: &History) -> Option<Anomaly> {
+/// Looks for it. It is about no partition, and nothing excuses it but a quorum that lost its disks.
+pub(crate) fn find(history: &History, quorum_void: Option<u64>) -> Option<Anomaly> {
     let gone = history.entries.iter().filter_map(|entry| {
         let Body::MetadataDiverged(gone) = &entry.body else {
             return None;
@@ -37,9 +37,11 @@ pub(crate) fn find(history: &History) -> Option<Anomaly> {
         })
     });
     let instances: Vec<Instance> = gone.collect();
-    (!instances.is_empty()).then(|| Anomaly {
+    let first = instances.iter().filter_map(|instance| instance.lost_at).min()?;
+    Some(Anomaly {
         name: NAME.to_owned(),
-        inside_promise: history.header.promises.contains(&Promise::Quorum),
+        inside_promise: history.header.promises.contains(&Promise::Quorum)
+            && quorum_void.is_none_or(|void| void > first),
         count: instances.len() as u64,
         follows: None,
         instances,

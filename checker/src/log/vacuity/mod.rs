@@ -6,15 +6,20 @@ mod timeline;
 use crate::log::facts::{Facts, Partition};
 use crate::log::promise::Promises;
 use crate::{Reason, codes};
-use history::{History, Promise};
+use history::{History, Key, Promise};
 use timeline::Timeline;
 
 /// Everything that a history lacks.
-pub(crate) fn lacks(history: &History, facts: &Facts<'_>, promises: &Promises<'_>) -> Vec<Reason> {
+pub(crate) fn lacks(
+    history: &History,
+    facts: &Facts<'_>,
+    promises: &Promises<'_>,
+    is_released: impl Fn(&Key) -> bool,
+) -> Vec<Reason> {
     let timeline = Timeline::of(history);
     let mut reasons = Vec::new();
     steps(&timeline, &mut reasons);
-    final_reads(facts, &mut reasons);
+    final_reads(facts, is_released, &mut reasons);
     acks(facts, &mut reasons);
     metadata(facts, promises, &mut reasons);
     for requirement in &history.header.requirements {
@@ -32,7 +37,7 @@ fn steps(timeline: &Timeline<'_>, reasons: &mut Vec<Reason>) {
     }
 }
 
-fn final_reads(facts: &Facts<'_>, reasons: &mut Vec<Reason>) {
+fn final_reads(facts: &Facts<'_>, is_released: impl Fn(&Key) -> bool, reasons: &mut Vec<Reason>) {
     if facts
         .partitions
         .iter()
@@ -43,6 +48,8 @@ fn final_reads(facts: &Facts<'_>, reasons: &mut Vec<Reason>) {
     }
     for partition in &facts.partitions {
         match &partition.final_end {
+            // Its topic was deleted on purpose: there is nothing to read.
+            None if is_released(&partition.key) => {}
             None => {
                 let message = format!("{} was not read at the end", partition.key);
                 reasons.push(Reason::new(codes::FINAL_READ_MISSING, message));
