@@ -1,6 +1,7 @@
 //! Linearizability, held against the literal checker.
 
 mod agreement;
+mod hanging;
 #[allow(
     dead_code,
     unused_imports,

@@ -20,13 +20,36 @@ enum Client {
     },
 }
 
+/// What a history is like.
+pub struct Shape {
+    /// Clients at a time.
+    pub clients: usize,
+    /// Operations.
+    pub operations: usize,
+    /// How many of a hundred have no answer.
+    pub crash: usize,
+}
+
 /// A history that is linearizable, of at most `most` operations.
 pub fn make(model: ModelName, random: &mut Random, most: usize) -> Vec<Op> {
     let operations = 1 + random.below(most);
     let crash = *random.pick(&[0, 10, 40]);
-    let mut clients: Vec<(u64, Client)> = (0..1 + random.below(4))
-        .map(|n| (n as u64, Client::Idle))
-        .collect();
+    let clients = 1 + random.below(4);
+    run(
+        model,
+        random,
+        &Shape {
+            clients,
+            operations,
+            crash,
+        },
+    )
+}
+
+/// A history that is linearizable.
+pub fn run(model: ModelName, random: &mut Random, shape: &Shape) -> Vec<Op> {
+    let (operations, crash) = (shape.operations, shape.crash);
+    let mut clients: Vec<(u64, Client)> = (0..shape.clients).map(|n| (n as u64, Client::Idle)).collect();
     let (mut late, mut begun, mut history) = (Vec::new(), 0, Vec::new());
     let (mut state, mut next_process) = (initial(model), clients.len() as u64);
     while begun < operations || clients.iter().any(|(_, client)| !matches!(client, Client::Idle)) {
@@ -93,7 +116,8 @@ pub fn stamp(history: &mut [Op], random: &mut Random) {
     }
 }
 
-fn entry(process: u64, kind: Kind, f: &str, value: &Value) -> Op {
+/// An entry, not numbered yet.
+pub fn entry(process: u64, kind: Kind, f: &str, value: &Value) -> Op {
     Op {
         index: 0,
         time: 0,

@@ -1,5 +1,6 @@
 //! Linearizability, literally: try every order.
 
+pub mod hard;
 pub mod make;
 pub mod mutate;
 pub mod object;
