@@ -64,7 +64,7 @@ pub fn child(name: &str, time: Duration, memory: u64) -> Result<bool, String> {
         .map_err(|error| format!("starting {name}: {error}"))?;
     let wall = began.elapsed();
     let text = String::from_utf8_lossy(&output.stdout);
-    let fields: Vec<&str> = text.trim_end().split('\t').collect();
+    let fields: Vec<&str> = text.trim_end_matches('\n').split('\t').collect();
     let [verdict, right, seconds, before, peak, why] = fields[..] else {
         println!(
             "{name:<46} ended without a verdict after {:.1} s: {}",

@@ -256,6 +256,9 @@ impl<'a, M: Model> First<'a, '_, M> {
         let fitted = self.fitted[place]
             .get_or_init(|| self.model.fitted(history))
             .as_ref();
+        if fitted.unwrap_or(self.model).refutes(history) {
+            return Outcome::Decided(Decision::Stuck(None));
+        }
         let ready = self.ready[place].get_or_init(|| Ready::new(fitted.unwrap_or(self.model), history));
         let mut search = ready.depth_first(false);
         let limits = Limits {

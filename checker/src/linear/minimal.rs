@@ -228,6 +228,9 @@ enum Looked {
 fn look<M: Model>(operations: &[Operation<M::Op>], model: &M, budget: &Budget) -> Looked {
     let fitted = model.fitted(operations);
     let model = fitted.as_ref().unwrap_or(model);
+    if model.refutes(operations) {
+        return Looked::Nowhere;
+    }
     let timeline = Timeline::new(model, operations);
     let mut search: Box<dyn Search + '_> = match timeline.width {
         width if width <= <u64 as Mask>::MOST => Box::new(Window::<M, u64>::new(model, &timeline)),

@@ -81,8 +81,14 @@ pub trait Model: Send + Sync {
     }
 
     /// Whether this model, or what is fitted to a history, refuses states that are lost only because of what comes later:
-    /// by [`Model::fitted`] or [`Model::reaches`].
+    /// by [`Model::fitted`], [`Model::refutes`] or [`Model::reaches`].
     fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Whether it can be told without a search that a history has no order. Asked of what is fitted to it.
+    fn refutes(&self, operations: &[Operation<Self::Op>]) -> bool {
+        let _ = operations;
         false
     }
 

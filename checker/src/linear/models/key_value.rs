@@ -130,6 +130,23 @@ impl Model for KeyValue {
     fn resets(&self, op: &KeyValueOp) -> bool {
         matches!(op, KeyValueOp::Put(_))
     }
+
+    /// Where nothing is ever replaced, each get's answer begins the longest one.
+    fn refutes(&self, operations: &[Operation<KeyValueOp>]) -> bool {
+        if operations.iter().any(|operation| self.resets(&operation.op)) {
+            return false;
+        }
+        let gets = || {
+            operations.iter().filter_map(|operation| match &operation.op {
+                KeyValueOp::Get(answer) if operation.certain() => {
+                    self.gets.end(answer).map(|end| (end, answer.len()))
+                }
+                _ => None,
+            })
+        };
+        let longest = gets().max_by_key(|(_, length)| *length);
+        longest.is_some_and(|(longest, _)| gets().any(|(end, _)| !self.gets.leads(end, longest)))
+    }
 }
 
 impl Recorded for KeyValue {

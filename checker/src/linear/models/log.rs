@@ -119,6 +119,19 @@ impl Model for Log {
     fn reaches(&self, length: &u64, op: &LogOp) -> bool {
         self.bound(op).is_none_or(|bound| *length <= bound)
     }
+
+    fn refutes(&self, operations: &[Operation<LogOp>]) -> bool {
+        let differs = |op: &LogOp| match op {
+            LogOp::Append(value, Some(offset)) | LogOp::At(offset, value) => !self.may_have(*offset, *value),
+            LogOp::Read(all) => (0u64..)
+                .zip(all.iter())
+                .any(|(offset, value)| !self.may_have(offset, *value)),
+            LogOp::Append(_, None) | LogOp::Ends(_) => false,
+        };
+        operations
+            .iter()
+            .any(|operation| operation.certain() && differs(&operation.op))
+    }
 }
 
 impl Recorded for Log {

@@ -6,7 +6,9 @@
 use super::values::{Values, elements};
 use crate::linear::Model;
 use crate::linear::model::{Completion, Decoded, Recorded};
+use crate::linear::operations::Operation;
 use history::Value;
+use rustc_hash::FxHashMap;
 
 /// A queue.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,38 @@ pub(crate) enum QueueOp {
     Empty,
     /// Whatever was at its head was taken.
     DequeueAny,
+}
+
+/// When a value was put in, and when it was certainly taken out: from when, until when.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passage {
+    puts: u32,
+    put: (u64, u64),
+    taken: Option<(u64, u64)>,
+}
+
+impl Passage {
+    fn all(operations: &[Operation<QueueOp>]) -> FxHashMap<u32, Passage> {
+        let mut passages: FxHashMap<u32, Passage> = FxHashMap::default();
+        for operation in operations {
+            let span = (
+                operation.invoked_at(),
+                operation.completed_at().unwrap_or(u64::MAX),
+            );
+            match operation.op {
+                QueueOp::Enqueue(value) => {
+                    let passage = passages.entry(value).or_default();
+                    passage.puts += 1;
+                    passage.put = span;
+                }
+                QueueOp::Dequeue(value) if operation.certain() => {
+                    passages.entry(value).or_default().taken = Some(span);
+                }
+                QueueOp::Dequeue(_) | QueueOp::DequeueAny | QueueOp::Empty => {}
+            }
+        }
+        passages
+    }
 }
 
 impl Queue {
@@ -72,12 +106,40 @@ impl Model for Queue {
         }
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
     fn reads_only(&self, op: &QueueOp) -> bool {
         matches!(op, QueueOp::Empty)
     }
 
     fn state_bytes(&self, state: &Box<[u32]>) -> u64 {
         state.len() as u64 * 4
+    }
+
+    /// Of two values that were put in one after the other, each once, the second was taken before the first (the order
+    /// violation of Henzinger, Sezgin and Vafeiadis, 2013).
+    fn refutes(&self, operations: &[Operation<QueueOp>]) -> bool {
+        let mut passages = Passage::all(operations);
+        for value in &self.initial {
+            passages.remove(value);
+        }
+        let mut passages: Vec<Passage> = passages
+            .into_values()
+            .filter(|passage| passage.puts == 1)
+            .collect();
+        passages.retain(|passage| passage.taken.is_some());
+        let mut by_end: Vec<Passage> = passages.clone();
+        by_end.sort_unstable_by_key(|passage| passage.put.1);
+        passages.sort_unstable_by_key(|passage| passage.put.0);
+        let (mut before, mut latest) = (by_end.into_iter().peekable(), 0);
+        passages.into_iter().any(|second| {
+            while let Some(first) = before.next_if(|first| first.put.1 < second.put.0) {
+                latest = latest.max(first.taken.map_or(0, |taken| taken.0));
+            }
+            second.taken.is_some_and(|taken| taken.1 < latest)
+        })
     }
 }
 

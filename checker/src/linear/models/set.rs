@@ -217,6 +217,13 @@ impl Model for Set {
             ..self.clone()
         })
     }
+
+    fn refutes(&self, operations: &[Operation<SetOp>]) -> bool {
+        let apart = |op: &SetOp| matches!(op, SetOp::Read(read) if !self.chain.places.contains_key(read));
+        operations
+            .iter()
+            .any(|operation| operation.certain() && apart(&operation.op))
+    }
 }
 
 impl Recorded for Set {

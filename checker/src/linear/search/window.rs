@@ -258,8 +258,13 @@ impl<'a, M: Model, K: Mask> Window<'a, M, K> {
     /// Whether what has to come can never come, whatever is done before.
     fn hopeless(&self) -> bool {
         let timeline = self.timeline;
-        let ahead = timeline.ahead.get(self.here.event as usize).copied().flatten();
-        if ahead.is_none_or(|kind| self.states.reaches(self.here.state, kind)) {
+        let Some(ahead) = timeline.ahead.get(self.here.event as usize) else {
+            return false;
+        };
+        let op = timeline.events[self.here.event as usize].op();
+        let now = (!timeline.optional[op]).then_some(timeline.kinds[op]);
+        let mut must = [now, *ahead].into_iter().flatten();
+        if must.all(|kind| self.states.reaches(self.here.state, kind)) {
             return false;
         }
         let mut resets = false;
