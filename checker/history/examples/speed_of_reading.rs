@@ -102,15 +102,15 @@ fn history(style: &Style, transactions: u64) -> String {
             let time = index * 1_000_000;
             let process = transaction % 10;
             let _ = match json {
-                true => write!(
+                true => writeln!(
                     text,
                     "{{\"index\": {index}, \"time\": {time}, \"type\": \"{kind}\", \"process\": {process}, \
-                     \"f\": \"txn\", \"value\": [{steps}]}}\n"
+                     \"f\": \"txn\", \"value\": [{steps}]}}"
                 ),
-                false => write!(
+                false => writeln!(
                     text,
                     "{}{{:index {index}, :time {time}, :type :{kind}, :process {process}, :f :txn, \
-                     :value [{steps}]}}\n",
+                     :value [{steps}]}}",
                     style.tag
                 ),
             };
