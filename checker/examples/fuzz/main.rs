@@ -13,6 +13,7 @@ mod linear;
 mod literal;
 mod seeds;
 mod sessions;
+mod txn;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,8 @@ const KINDS: &[Kind] = &[
     ("invariants", invariants::run),
     ("kafka", kafka::run),
     ("linear", linear::run),
+    ("list-append", txn::lists),
+    ("rw-register", txn::registers),
     ("sessions", sessions::run),
 ];
 

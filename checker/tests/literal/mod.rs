@@ -7,3 +7,4 @@ pub mod kafka;
 pub mod linear;
 pub mod random;
 pub mod sessions;
+pub mod txn;

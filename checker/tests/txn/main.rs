@@ -1,3 +1,11 @@
-//! Transactions: known histories of others, held against their verdicts.
+//! Transactions: against literal checkers, and against the verdicts of others.
 
+mod agreement;
 mod known;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "other tests, and the example `fuzz`, use the rest"
+)]
+#[path = "../literal/mod.rs"]
+mod literal;

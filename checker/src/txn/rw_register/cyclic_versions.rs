@@ -6,7 +6,7 @@ use crate::txn::found::{Instances, example};
 /// Versions of a circle that are shown.
 const SHOWN: usize = 12;
 
-/// Finds them: one for each circle.
+/// Finds them: one for each key.
 pub(super) fn find(versions: &Versions<'_>) -> Instances {
     let store = versions.store;
     let mut found = Instances::default();

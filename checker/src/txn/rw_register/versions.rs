@@ -24,7 +24,7 @@ pub(super) struct Versions<'a> {
     order: Graph,
     /// For each key the versions that follow on nil at once.
     firsts: FxHashMap<u32, Vec<u32>>,
-    /// Versions in a circle, by key.
+    /// Versions in a circle, one circle for each key that has any.
     pub(super) cyclic: Vec<(u32, Vec<u32>)>,
     /// The keys of those: their order is dropped.
     dropped: FxHashSet<u32>,
@@ -120,8 +120,10 @@ impl Versions<'_> {
         let any = Kinds::of(EdgeKind::Ww);
         for circle in components(&self.order, any).cyclic {
             let key = self.key(circle[0]);
-            self.dropped.insert(key);
-            self.cyclic.push((key, circle));
+            // One circle a key is told.
+            if self.dropped.insert(key) {
+                self.cyclic.push((key, circle));
+            }
         }
         for node in 0..self.store.elements.count() {
             for (target, _) in self.order.edges(node) {
