@@ -35,7 +35,8 @@ impl Programs {
     /// Builds the peers, in the folder of this build.
     pub fn build() -> Result<Programs, String> {
         let this = std::env::current_exe().map_err(|e| e.to_string())?;
-        let folder = this.parent().unwrap_or(Path::new(".")).join("peers");
+        // Beside the program, whose own name is taken.
+        let folder = this.with_file_name("peers-files");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let told = |name: &str, built: Result<PathBuf, String>| {
             built.map_err(|why| println!("SKIPPED {name}: {why}")).ok()
