@@ -1,10 +1,12 @@
-//! The append workload: producers send unique records, one request an operation, and readers poll all partitions.
+//! The append workload: producers send unique records, one request an operation, and readers poll all partitions; where
+//! there are readers, a prober of each partition asks for its end, about five times a second.
 //!
 //! What bounds the history: a producer waits [`AppendPlan::pause`] after an acknowledgement and 20 to 50 ms after
 //! anything else. A reader's poll waits at the broker while there is nothing new, so an idle partition costs each
 //! reader about four polls a second; empty polls are recorded like all others.
 
 mod counters;
+mod prober;
 mod producer;
 mod reader;
 
@@ -141,6 +143,9 @@ async fn run(
         let stream = Stream::new(context.seed, Role::Reader, number);
         let reader = reader::Reader::new(&context, &leaders, partition, stream, count.clone());
         clients.spawn(reader.run(stop.clone()));
+    }
+    for partition in partitions.filter(|_| plan.readers > 0) {
+        clients.spawn(prober::Prober::new(&context, &leaders, partition).run(stop.clone()));
     }
     // The tasks hold the counters from here on: the last to end closes the channel.
     drop(count);

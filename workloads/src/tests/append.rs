@@ -309,3 +309,28 @@ async fn a_seed_repeats_partitions_and_sizes() {
     }
     assert_eq!(sent[0], sent[1]);
 }
+
+#[tokio::test]
+async fn the_end_of_each_partition_is_asked_for_in_the_leaders_epoch() {
+    let bench = Bench::new(2).await;
+    let append = Append::start(plan(1, 1), bench.context.clone()).unwrap();
+    let ends = || {
+        let entries = bench.entries().into_iter().filter(|entry| entry.kind == Kind::Ok);
+        let ends = entries.filter_map(|entry| match entry.body {
+            history::Body::ListOffsets(asked) => Some(asked),
+            _ => None,
+        });
+        ends.collect::<Vec<_>>()
+    };
+    let asked_of = |partition| ends().iter().filter(|end| end.key.partition == partition).count();
+    let enough = async {
+        while asked_of(0) < 2 || asked_of(1) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENT, enough).await.expect("it is stuck");
+    append.stop().await.unwrap();
+    assert_well_formed(&bench.entries());
+    let is_latest = |end: &history::ListOffsets| end.which == history::LogEnd::Latest && end.epoch == 3;
+    assert!(ends().iter().all(is_latest));
+}
