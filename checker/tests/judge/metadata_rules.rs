@@ -74,6 +74,7 @@ fn ineligible_leader_fires_on_a_recovery_that_nothing_allows() {
         run.partition(&[], &[0, 1], -1);
         prepare(&mut run);
         recovers(&mut run, 2);
+        run.unfence(2);
         counts(&run.verdict(), "ineligible-leader")
     };
     assert_eq!(elect(&|_| {}), (1, 0));
@@ -116,6 +117,27 @@ fn ineligible_leader_does_not_fire_on_the_last_known_leader_of_an_empty_isr() {
     };
     assert_eq!(elect(0), (0, 0));
     assert_eq!(elect(2), (1, 0));
+}
+
+#[test]
+fn ineligible_leader_knows_who_comes_back_uncleanly_in_the_same_batch() {
+    let elect = |comes_back: bool| {
+        let mut run = run(1);
+        run.partition(&[0], &[2], 0);
+        run.crash(2);
+        run.state.last_known_elr = vec![0];
+        run.partition(&[], &[2], -1);
+        run.start(2);
+        // The last eligible replica is removed, and the last known leader elected, in one record.
+        recovers(&mut run, 0);
+        match comes_back {
+            true => run.register(2),
+            false => run.fence(2),
+        }
+        counts(&run.verdict(), "ineligible-leader")
+    };
+    assert_eq!(elect(true), (0, 0));
+    assert_eq!(elect(false), (1, 0));
 }
 
 #[test]

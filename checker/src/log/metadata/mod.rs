@@ -80,6 +80,8 @@ pub(crate) struct Step<'a> {
     pub may_be_recovering: bool,
     /// Replicas whose registration, or its end, follows at once: they came back uncleanly, or went for good.
     pub registers: Vec<i32>,
+    /// The same, of whom it was not seen what follows.
+    pub may_register: Vec<i32>,
 }
 
 /// An election that policy or an operator allowed, of a leader that lacks records.
@@ -139,6 +141,15 @@ impl Step<'_> {
             .is_some_and(|before| before.isr.contains(&broker) || before.elr.contains(&broker))
     }
 
+    /// Whether ISR or ELR had members before the record that it does not itself take away since they come back uncleanly.
+    pub fn had_members(&self) -> bool {
+        let members = self
+            .before
+            .iter()
+            .flat_map(|before| before.isr.iter().chain(&before.elr));
+        members.into_iter().any(|id| !self.registers.contains(id))
+    }
+
     /// Whether the record may be a leader's AlterPartition: there was a leader, who stays in the ISR, or gives its
     /// replica up in a reassignment.
     pub fn may_be_alter_partition(&self) -> bool {
@@ -162,7 +173,7 @@ impl Step<'_> {
     fn overruled(&self) -> Option<Overruled> {
         let before = self.before?;
         let leader = self.state.leader;
-        let past_members = !before.isr.is_empty() || !before.elr.is_empty();
+        let past_members = self.had_members();
         let is_last_known = !past_members && before.last_known_elr == [leader];
         let may = self.is_asked || matches!(self.allowed, Allowed::Always | Allowed::Untold);
         (self.elects_unclean() && may && !is_last_known).then_some(Overruled { leader, past_members })

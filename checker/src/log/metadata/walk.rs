@@ -222,6 +222,7 @@ impl<'a> Walk<'a, '_> {
             is_asked: self.faults.ask_unclean_election(seen.time),
             may_be_recovering,
             registers: Vec::new(),
+            may_register: Vec::new(),
         };
         // One that recovers leads alone. What was not seen may have set it.
         let may_be_recovering =
@@ -322,22 +323,27 @@ impl<'a> Walk<'a, '_> {
                 .flat_map(|before| before.isr.iter().chain(&before.elr));
             let gone = |id: &&i32| !step.state.isr.contains(id) && !step.state.elr.contains(id);
             let mut gone: Vec<i32> = members.filter(gone).copied().collect();
-            gone.retain(|id| registers_next(&self.events[*place..], step.state.at.batch, *id));
-            step.registers = gone;
+            let next = |id: &i32| registers_next(&self.events[*place..], step.state.at.batch, *id);
+            (step.registers, gone) = gone.into_iter().partition(|id| next(id) == Some(true));
+            gone.retain(|id| next(id).is_none());
+            step.may_register = gone;
         }
     }
 }
 
-fn registers_next(events: &[(i64, Option<(i32, BrokerChange)>)], batch: i64, broker: i32) -> bool {
+fn registers_next(events: &[(i64, Option<(i32, BrokerChange)>)], batch: i64, broker: i32) -> Option<bool> {
     for (of, event) in events.iter().take(MOST_RECORDS) {
         match event {
             Some((id, change)) if *id == broker => {
-                return matches!(change, BrokerChange::Registered | BrokerChange::Unregistered);
+                return Some(matches!(
+                    change,
+                    BrokerChange::Registered | BrokerChange::Unregistered
+                ));
             }
-            Some(_) if *of != batch => return false,
+            Some(_) if *of != batch => return Some(false),
             Some(_) | None => {}
         }
     }
     // What follows was not seen.
-    true
+    None
 }

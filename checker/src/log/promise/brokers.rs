@@ -180,7 +180,8 @@ impl Brokers {
         let broker = self.0.entry(node).or_default();
         broker.has_second = false;
         let what = format!("death of the second process of broker {node}");
-        (broker.current % STEP != 0).then(|| broker.stopped(node, broker.current, at, what, Taken::Untold))
+        (!broker.current.is_multiple_of(STEP))
+            .then(|| broker.stopped(node, broker.current, at, what, Taken::Untold))
     }
 
     /// A fault that ends the process was asked. None where the process had ended cleanly before: an honest disk
@@ -312,7 +313,7 @@ impl Broker {
         let has_second = self.has_second;
         let current = self.start(self.current);
         let is_another = current.registered && (current.ended.is_none() || has_second);
-        if is_another && self.current % STEP == 0 && self.current > 0 {
+        if is_another && self.current.is_multiple_of(STEP) && self.current > 0 {
             let what = format!(
                 "takeover of broker {}'s registration by another process",
                 state.broker

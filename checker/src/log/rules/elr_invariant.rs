@@ -73,7 +73,8 @@ fn by_record(step: &Step<'_>) -> Option<String> {
         || replicas(&before.replicas) != replicas(&step.state.replicas)
         || step.may_clear_elr
         || step.elects_unclean();
-    let mut gone = was.difference(&is).filter(|id| !step.registers.contains(id));
+    let comes_back = |id: &i32| step.registers.contains(id) || step.may_register.contains(id);
+    let mut gone = was.difference(&is).filter(|id| !comes_back(id));
     let gone = gone
         .next()
         .filter(|_| !is_allowed && was.len() >= min_isr && is.len() < min_isr)?;

@@ -1,7 +1,8 @@
 //! `ineligible-leader`: a committed record makes a leader of a broker that was neither in ISR nor ELR, nor is added to
 //! the ISR by that leader's own AlterPartition, and no rule allows it. What allows it: RECOVERING is set, and unclean
 //! election is enabled or an operator asked for one; or the recovery is Proactive; or it is Balanced and ISR and ELR
-//! were empty; or they were, and it is the last known leader. Nothing excuses it but a quorum that lost its disks.
+//! were empty (or the record empties them, since their last members come back uncleanly); or they were, and it is the
+//! last known leader. Nothing excuses it but a quorum that lost its disks.
 //! Each election is one instance.
 //!
 //! Not this: an election of which the history does not tell whether the nodes were started so that it is allowed.
@@ -56,7 +57,12 @@ fn why(step: &Step<'_>) -> Option<String> {
     if !step.state.recovering && !step.may_be_recovering {
         return Some("the record does not say that the partition has to recover".to_owned());
     }
-    let nobody_was_left = before.isr.is_empty() && before.elr.is_empty();
+    let left = before
+        .isr
+        .iter()
+        .chain(&before.elr)
+        .filter(|id| !step.registers.contains(id));
+    let nobody_was_left = left.clone().all(|id| step.may_register.contains(id));
     let last_known = nobody_was_left && before.last_known_elr == [leader];
     let is_allowed = match step.allowed {
         Allowed::Always | Allowed::Untold => true,
