@@ -269,3 +269,30 @@ fn offsets_far_apart_take_no_memory_between_them() {
     ];
     assert_eq!(judged(&Options::default(), &lines).verdict, Outcome::Pass);
 }
+
+#[test]
+fn a_long_history_is_refused_at_its_first_wrong_operation_or_line() {
+    let mut lines = Vec::new();
+    for value in 0..5000 {
+        lines.push(format!("0 invoke send [[\"send\",1,{value}]]"));
+        lines.push(format!("0 ok send [[\"send\",1,[{value},{value}]]]"));
+    }
+    let judge_lines = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let text = history(&lines);
+        let ops = read_foreign(Format::JepsenJson, text.as_bytes());
+        judge(ModelName::Kafka, &Options::default(), &Budget::unlimited(), ops)
+    };
+    assert_eq!(judge_lines(&lines).unwrap().anomalies[0].count, 5000);
+    lines[9001] = "0 ok send [5]".into();
+    assert!(
+        judge_lines(&lines)
+            .unwrap_err()
+            .to_string()
+            .starts_with("operation 9001: send")
+    );
+    // What stands before it is told first.
+    lines[8001] = "0 ok send x".into();
+    let said = judge_lines(&lines).unwrap_err().to_string();
+    assert!(said.contains("8002"), "{said}");
+}

@@ -4,7 +4,15 @@ use super::transfers::{Assignment, Name, Operation, Partition, Record, Transfers
 use crate::JudgeError;
 use history::{Kind, Op, Process, ReadError, Value};
 use rustc_hash::FxHashMap;
+use std::sync::mpsc;
+use std::thread;
 
+/// Up to so many operations are read by one thread: another costs more than it saves.
+const FEW: usize = 1000;
+/// How many operations are handed over at a time.
+const BATCH: usize = 64;
+/// How many batches may lie between the two threads.
+const AHEAD: usize = 8;
 /// Values that are no whole numbers get numbers of their own, from here on up.
 const FIRST_NUMBER: i64 = i64::MIN;
 
@@ -14,10 +22,49 @@ const FIRST_NUMBER: i64 = i64::MIN;
 /// Where it cannot be read, or an entry is no operation on logs.
 pub(super) fn read(history: impl Iterator<Item = Result<Op, ReadError>>) -> Result<Transfers, JudgeError> {
     let mut reader = Reader::default();
-    for operation in history::pairs(history) {
+    let mut operations = history::pairs(history);
+    for operation in operations.by_ref().take(FEW) {
         reader.take(operation?)?;
     }
-    Ok(reader.transfers)
+    match operations.next() {
+        None => Ok(reader.transfers),
+        Some(next) => read_on(reader, std::iter::once(next).chain(operations)),
+    }
+}
+
+/// Reads a long history: here what is in the file, on a thread of its own what becomes of it.
+fn read_on(
+    mut reader: Reader,
+    mut operations: impl Iterator<Item = Result<history::Operation, ReadError>>,
+) -> Result<Transfers, JudgeError> {
+    thread::scope(|scope| {
+        let (give, taken) = mpsc::sync_channel::<Vec<history::Operation>>(AHEAD);
+        let taking = scope.spawn(move || -> Result<Transfers, JudgeError> {
+            for operation in taken.into_iter().flatten() {
+                reader.take(operation)?;
+            }
+            Ok(reader.transfers)
+        });
+        let mut failed = None;
+        while failed.is_none() {
+            let mut batch = Vec::with_capacity(BATCH);
+            for operation in operations.by_ref().take(BATCH) {
+                match operation {
+                    Ok(operation) => batch.push(operation),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            // Nobody takes it where an operation before was refused.
+            if batch.is_empty() || give.send(batch).is_err() {
+                break;
+            }
+        }
+        drop(give);
+        let transfers = taking
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        failed.map_or(Ok(transfers), |error| Err(error.into()))
+    })
 }
 
 #[derive(Default)]
