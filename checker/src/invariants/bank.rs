@@ -153,7 +153,7 @@ impl Bank {
     pub(super) fn end(mut self, report: &mut Report) {
         if self.reads == 0 {
             report.lack(
-                "no-reads",
+                "no-operations",
                 "no read of the balances completed: there is nothing to judge".into(),
             );
         }

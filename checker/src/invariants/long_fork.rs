@@ -152,7 +152,7 @@ impl Reads {
     pub(super) fn end(self, budget: &Budget, report: &mut Report) {
         if self.reads == 0 {
             report.lack(
-                "no-reads",
+                "no-operations",
                 "no read of a group completed: there is nothing to judge".into(),
             );
         }

@@ -360,7 +360,7 @@ impl Found {
     fn end(mut self, linearizable: bool, report: &mut Report) {
         if self.reads == 0 {
             report.lack(
-                "no-reads",
+                "no-operations",
                 "no read of a set completed: there is nothing to judge".into(),
             );
         } else if self.stable == 0 {

@@ -3,6 +3,7 @@
 use super::graph::{Edge, Rows, Why, topological};
 use super::history::{INITIAL, Sessions, Txn};
 use crate::{Budget, Spent};
+use std::ops::Range;
 
 /// The nodes of a graph: transactions, or their beginnings and ends, session by session.
 #[derive(Clone, Copy, Debug)]
@@ -79,13 +80,13 @@ impl Points<'_> {
 /// The clocks of all points.
 pub(super) struct Clocks<'a> {
     points: Points<'a>,
+    /// The first of the sessions that the clocks are about, and how many these are.
+    first: usize,
     width: usize,
     /// For each point and session: how many of the session's points come before it, or are it.
     past: Vec<u32>,
     /// For each point and session: the place of the first of the session's points that comes after it, or is it.
     future: Vec<u32>,
-    /// All points in an order that agrees with the edges.
-    order: Vec<u32>,
 }
 
 /// Why there are no clocks.
@@ -95,10 +96,12 @@ pub(super) enum NoClocks {
 }
 
 impl<'a> Clocks<'a> {
-    /// The clocks of a graph. What they hold is taken from the budget until [`Clocks::give_back`].
+    /// The clocks of a graph, of some of the sessions. What they hold is taken from the budget until
+    /// [`Clocks::give_back`].
     pub(super) fn new(
         points: Points<'a>,
         edges: &[Edge],
+        sessions: Range<usize>,
         forward: bool,
         budget: &Budget,
     ) -> Result<Clocks<'a>, NoClocks> {
@@ -107,7 +110,7 @@ impl<'a> Clocks<'a> {
         if order.len() < points.count() {
             return Err(NoClocks::Cyclic);
         }
-        let width = points.sessions.count();
+        let width = sessions.len();
         let cells = points.count() * width;
         let bytes = (cells * 4 * (1 + usize::from(forward))) as u64;
         if bytes > budget.memory_left() {
@@ -119,14 +122,14 @@ impl<'a> Clocks<'a> {
         budget.take(bytes);
         let mut clocks = Clocks {
             points,
+            first: sessions.start,
             width,
             past: vec![0; cells],
             future: vec![u32::MAX; if forward { cells } else { 0 }],
-            order,
         };
-        clocks.fill_past(edges, &rows);
+        clocks.fill_past(&order, edges, &rows);
         if forward {
-            clocks.fill_future(edges, &rows);
+            clocks.fill_future(&order, edges, &rows);
         }
         Ok(clocks)
     }
@@ -136,10 +139,11 @@ impl<'a> Clocks<'a> {
         budget.give_back(((self.past.len() + self.future.len()) * 4) as u64);
     }
 
-    fn fill_past(&mut self, edges: &[Edge], rows: &Rows) {
-        for point in &self.order {
-            let own = *point as usize * self.width + self.points.session(*point);
-            self.past[own] = self.past[own].max(self.points.position(*point) + 1);
+    fn fill_past(&mut self, order: &[u32], edges: &[Edge], rows: &Rows) {
+        for point in order {
+            if let Some(own) = self.own(*point) {
+                self.past[own] = self.past[own].max(self.points.position(*point) + 1);
+            }
             for place in rows.leaving(*point) {
                 let to = edges[*place as usize].to;
                 let (from, into) = two_rows(&mut self.past, *point as usize, to as usize, self.width);
@@ -150,8 +154,8 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    fn fill_future(&mut self, edges: &[Edge], rows: &Rows) {
-        for point in self.order.iter().rev() {
+    fn fill_future(&mut self, order: &[u32], edges: &[Edge], rows: &Rows) {
+        for point in order.iter().rev() {
             for place in rows.leaving(*point) {
                 let to = edges[*place as usize].to;
                 let (from, into) = two_rows(&mut self.future, to as usize, *point as usize, self.width);
@@ -159,8 +163,9 @@ impl<'a> Clocks<'a> {
                     *cell = (*cell).min(*other);
                 }
             }
-            let own = *point as usize * self.width + self.points.session(*point);
-            self.future[own] = self.future[own].min(self.points.position(*point));
+            if let Some(own) = self.own(*point) {
+                self.future[own] = self.future[own].min(self.points.position(*point));
+            }
         }
     }
 
@@ -184,14 +189,29 @@ impl<'a> Clocks<'a> {
         past.zip(future).map(guess).collect()
     }
 
+    /// Whether the clocks are about a session. Only then may it be asked for.
+    pub(super) fn cover(&self, session: usize) -> bool {
+        (self.first..self.first + self.width).contains(&session)
+    }
+
+    /// A point's cell of its own session, where the clocks are about that.
+    fn own(&self, point: u32) -> Option<usize> {
+        let session = self.points.session(point);
+        self.cover(session).then(|| self.cell(point, session))
+    }
+
+    fn cell(&self, point: u32, session: usize) -> usize {
+        point as usize * self.width + session - self.first
+    }
+
     /// Whether a point comes before another, or is it.
     pub(super) fn before(&self, point: u32, other: u32) -> bool {
-        self.past[other as usize * self.width + self.points.session(point)] > self.points.position(point)
+        self.past[self.cell(other, self.points.session(point))] > self.points.position(point)
     }
 
     /// How many of a session's transactions, other than the point's own, ended before a point.
     pub(super) fn ended_before(&self, session: usize, point: u32) -> u32 {
-        let points = self.past[point as usize * self.width + session];
+        let points = self.past[self.cell(point, session)];
         let ended = points / self.points.each();
         let own = session == self.points.session(point) && !self.points.split;
         ended - u32::from(own)
@@ -199,7 +219,7 @@ impl<'a> Clocks<'a> {
 
     /// The place of the first of a session's transactions that certainly ends after a point; past all where none does.
     pub(super) fn first_ending_after(&self, session: usize, point: u32) -> u32 {
-        match self.future[point as usize * self.width + session] {
+        match self.future[self.cell(point, session)] {
             u32::MAX => u32::MAX,
             position => position / self.points.each(),
         }

@@ -6,7 +6,7 @@ use super::frontier::{Search, Searched};
 use super::graph::{Cycles, Edge, Rows, Why, cycles, path};
 use super::history::{INITIAL, Sessions, Txn};
 use super::parallel::{Parallel, parallel};
-use super::saturate::{Rules, Saturated, known, saturate};
+use super::saturate::{Rules, Saturated, causal, known, saturate};
 use super::weak::{Demands, StaleInitial, read_atomic, read_committed};
 use super::words::{Proof, Words, proof};
 use crate::{Budget, Example, Finding, Level};
@@ -64,12 +64,9 @@ impl<'a> Judge<'a> {
         match level {
             Level::ReadCommitted => self.demanded(whole, read_committed(self.sessions())),
             Level::ReadAtomic => self.demanded(whole, read_atomic(self.sessions())),
-            Level::Causal => match saturate(Rules::Causal, whole, whole.base(), self.budget) {
-                Saturated::Known { clocks, .. } => {
-                    clocks.give_back(self.budget);
-                    Found::Holds
-                }
-                other => self.contradiction(whole, other),
+            Level::Causal => match causal(whole, self.budget) {
+                Ok(demands) => self.demanded(whole, demands),
+                Err(spent) => Found::Undecided(spent.to_string()),
             },
             Level::ParallelSnapshotIsolation => self.parallel(whole),
             Level::SnapshotIsolation => self.ordered(Rules::Snapshot),

@@ -57,7 +57,7 @@ pub(crate) fn judge(
     }
     if sessions.places.is_empty() {
         report.lack(
-            "empty",
+            "no-operations",
             "no transaction committed: there is nothing to judge".into(),
         );
     }

@@ -18,7 +18,9 @@ use super::weak::{Demands, StaleInitial};
 use crate::{Budget, Spent};
 
 /// After how many rounds the search begins with what is known by then.
-const ROUNDS: usize = 200;
+const ROUNDS: u64 = 200;
+/// Of how many sessions there are clocks at a time: a row of them still fits into the nearest cache.
+const COLUMNS: u64 = 512;
 
 /// Which rules there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,17 +57,43 @@ pub(super) enum Saturated<'a> {
     Spent(Spent),
 }
 
-/// Follows the rules, from orders that are known.
+/// What causal consistency demands: the first rule once. Clocks of some sessions at a time are enough, so that many sessions fit into
+/// memory.
+pub(super) fn causal(points: Points<'_>, budget: &Budget) -> Result<Demands, Spent> {
+    let base = points.base();
+    let mut all = Demands::default();
+    let count = points.sessions.count();
+    let column = (points.count() * size_of::<u32>()).max(1) as u64;
+    let width = (budget.memory_left() / 2 / column).clamp(1, COLUMNS) as usize;
+    for first in (0..count).step_by(width) {
+        budget.tell("ordering sessions", first as u64, count as u64);
+        let sessions = first..count.min(first + width);
+        let clocks = match Clocks::new(points, &base, sessions, false, budget) {
+            Ok(clocks) => clocks,
+            Err(NoClocks::Spent(spent)) => return Err(spent),
+            // Sessions, writers and readers are a cycle by themselves.
+            Err(NoClocks::Cyclic) => break,
+        };
+        let demands = once(Rules::Causal, points, &clocks);
+        clocks.give_back(budget);
+        all.edges.extend(demands.edges);
+        all.stale.extend(demands.stale);
+    }
+    Ok(all)
+}
+
+/// Follows the rules to the end, from orders that are known.
 pub(super) fn saturate<'a>(
     rules: Rules,
     points: Points<'a>,
     mut edges: Vec<Edge>,
     budget: &Budget,
 ) -> Saturated<'a> {
-    let forward = rules != Rules::Causal;
-    for round in 0.. {
-        budget.tell("ordering transactions", round as u64, 0);
-        let clocks = match Clocks::new(points, &edges, forward, budget) {
+    let mut round = 0;
+    loop {
+        budget.tell("ordering transactions", round, 0);
+        let sessions = 0..points.sessions.count();
+        let clocks = match Clocks::new(points, &edges, sessions, true, budget) {
             Ok(clocks) => clocks,
             Err(NoClocks::Spent(spent)) => return Saturated::Spent(spent),
             Err(NoClocks::Cyclic) => {
@@ -77,13 +105,7 @@ pub(super) fn saturate<'a>(
                 };
             }
         };
-        let demands = Round {
-            rules,
-            points,
-            clocks: &clocks,
-            demands: Demands::default(),
-        }
-        .all();
+        let demands = once(rules, points, &clocks);
         if !demands.stale.is_empty() {
             clocks.give_back(budget);
             let stale = demands.stale;
@@ -94,26 +116,9 @@ pub(super) fn saturate<'a>(
         if demands.edges.is_empty() || (round >= ROUNDS && rules.total()) {
             return Saturated::Known { edges, clocks };
         }
-        edges.extend(demands.edges);
-        if rules == Rules::Causal {
-            let cycles = cycles(points.count(), &edges);
-            if cycles.components == 0 {
-                return Saturated::Known { edges, clocks };
-            }
-            clocks.give_back(budget);
-            return Saturated::Contradiction {
-                edges,
-                cycles,
-                stale: Vec::new(),
-            };
-        }
         clocks.give_back(budget);
-    }
-    // The loop has no end of its own: each round returns or adds an order, and there are finitely many.
-    Saturated::Contradiction {
-        edges,
-        cycles: Cycles::default(),
-        stale: Vec::new(),
+        edges.extend(demands.edges);
+        round += 1;
     }
 }
 
@@ -161,6 +166,16 @@ struct Round<'a, 'c> {
     demands: Demands,
 }
 
+fn once<'a>(rules: Rules, points: Points<'a>, clocks: &Clocks<'a>) -> Demands {
+    let round = Round {
+        rules,
+        points,
+        clocks,
+        demands: Demands::default(),
+    };
+    round.all()
+}
+
 impl Round<'_, '_> {
     fn all(mut self) -> Demands {
         let sessions = self.points.sessions;
@@ -189,7 +204,8 @@ impl Round<'_, '_> {
     fn overwritten(&mut self, reader: Txn, read: Read) {
         let (points, sessions) = (self.points, self.points.sessions);
         let begin = points.begin(reader);
-        for group in sessions.groups.get(read.key as usize) {
+        let groups = sessions.groups.get(read.key as usize).iter();
+        for group in groups.filter(|group| self.clocks.cover(group.session)) {
             let ended = self.clocks.ended_before(group.session, begin);
             let Some(seen) = sessions
                 .last_before(group, ended)
