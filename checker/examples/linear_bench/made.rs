@@ -34,6 +34,9 @@ pub const MADE: &[Made] = &[
     made("cas-1m-10-wrong-late", BAD, || {
         wrong(Shape::cas(1_000_000, 10), 900_000)
     }),
+    made("cas-1m-10-jumbled-late", BAD, || {
+        jumbled(Shape::cas(1_000_000, 10), 900_000)
+    }),
     made("cas-1m-10-wrong-first", BAD, || {
         wrong(Shape::cas(1_000_000, 10), 0)
     }),
@@ -238,6 +241,18 @@ fn wrong(shape: Shape, from: usize) -> Vec<Operation<RegisterOp>> {
     });
     for operation in reads.take(3) {
         operation.op = RegisterOp::Read(6);
+    }
+    history
+}
+
+/// A history in which some reads one after the other, from a place on, saw other values than they did: all of them
+/// were written, but not then.
+fn jumbled(shape: Shape, from: usize) -> Vec<Operation<RegisterOp>> {
+    let mut history = shape.make();
+    for operation in history.iter_mut().skip(from).take(60) {
+        if let RegisterOp::Read(value) = &mut operation.op {
+            *value = *value % 5 + 1;
+        }
     }
     history
 }

@@ -53,7 +53,7 @@ impl Undecided {
 
 /// Decides the history of one object.
 pub(crate) fn decide<M: Model>(operations: &[Operation<M::Op>], model: &M, budget: &Budget) -> Decision {
-    let decided = decide_all(&[operations], model, budget);
+    let decided = decide_all(&[operations], model, Until::Failure, budget);
     // One history, one decision.
     decided.into_iter().next().unwrap_or(Decision::Linearizable)
 }
@@ -83,10 +83,20 @@ const WORTH_THREADS: usize = 50_000;
 /// Rounds that a depth-first search goes on without room to remember more: sixteen times what it had before.
 const ROUNDS_WITHOUT_MEMORY: u32 = 4;
 
+/// How far to go on with the other histories once one is known not to be linearizable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Not at all.
+    Failure,
+    /// Until each has had its first search.
+    First,
+}
+
 /// Decides the histories of many objects of a kind.
 pub(crate) fn decide_all<M: Model>(
     histories: &[&[Operation<M::Op>]],
     model: &M,
+    until: Until,
     budget: &Budget,
 ) -> Vec<Decision> {
     let fitted: Vec<OnceFitted<M>> = histories.iter().map(|_| OnceFitted::new()).collect();
@@ -97,6 +107,8 @@ pub(crate) fn decide_all<M: Model>(
         budget,
         fitted: &fitted,
         ready: &ready,
+        until,
+        failed: AtomicBool::new(false),
         next: AtomicUsize::new(0),
         decided: AtomicUsize::new(0),
     };
@@ -196,6 +208,8 @@ struct First<'a, 'b, M: Model> {
     budget: &'b Budget,
     fitted: &'a [OnceFitted<M>],
     ready: &'a [OnceReady<'a, M>],
+    until: Until,
+    failed: AtomicBool,
     next: AtomicUsize,
     decided: AtomicUsize,
 }
@@ -231,7 +245,15 @@ impl<'a, M: Model> First<'a, '_, M> {
             let Some(history) = self.histories.get(place) else {
                 return outcomes;
             };
-            outcomes.push((place, self.one(place, history)));
+            if self.until == Until::Failure && self.failed.load(Ordering::Relaxed) {
+                outcomes.push((place, Outcome::Decided(Decision::Unknown(Undecided::NotNeeded))));
+                continue;
+            }
+            let outcome = self.one(place, history);
+            if let Outcome::Decided(Decision::Stuck(_)) = outcome {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            outcomes.push((place, outcome));
             let decided = self.decided.fetch_add(1, Ordering::Relaxed) as u64 + 1;
             self.budget
                 .tell("ordering operations", decided, self.histories.len() as u64);
@@ -260,6 +282,11 @@ impl<'a, M: Model> First<'a, '_, M> {
             return Outcome::Decided(Decision::Stuck(None));
         }
         let ready = self.ready[place].get_or_init(|| Ready::new(fitted.unwrap_or(self.model), history));
+        if let Ready::Register(walk) = ready
+            && walk.impossible.is_some()
+        {
+            return Outcome::Decided(Decision::Stuck(walk.impossible));
+        }
         let mut search = ready.depth_first(false);
         let limits = Limits {
             steps: match ready.events().len() {

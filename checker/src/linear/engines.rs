@@ -38,6 +38,9 @@ fn found(mut search: impl Search, steps: u64) -> bool {
 fn all<K: Mask>(history: &[Operation<RegisterOp>]) -> [bool; 3] {
     let walk = Walk::new(REGISTER, history, |op| *op);
     let timeline = Timeline::new(&REGISTER, history);
+    if walk.impossible.is_some() {
+        assert!(!found(Depth::<K>::new(&walk, false), 1), "{history:?}");
+    }
     [
         found(Depth::<K>::new(&walk, false), 1),
         found(Breadth::<K>::relaxed_first(&walk), 1),

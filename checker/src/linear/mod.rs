@@ -50,6 +50,7 @@ pub use models::register::{Register, RegisterOp};
 pub use operations::{Backwards, Operation};
 
 use crate::{Budget, JudgeError, Judgement, ModelName, Operations, Options, Outcome, Spent};
+use decide::Until;
 use history::{Op, ReadError};
 use model::Recorded;
 use models::recorded_register::RecordedRegister;
@@ -166,7 +167,12 @@ trait Judged {
 
 impl<M: Recorded> Judged for Read<M> {
     fn verdict(&self, budget: &Budget) -> Outcome {
-        report::verdict(&report::decisions(&self.model, &self.objects, budget))
+        report::verdict(&report::decisions(
+            &self.model,
+            &self.objects,
+            Until::Failure,
+            budget,
+        ))
     }
 
     fn judge(&self, budget: &Budget) -> Judgement {

@@ -1,6 +1,6 @@
 //! The judgement on the objects of a history.
 
-use super::decide::{Decision, Undecided, decide_all};
+use super::decide::{Decision, Undecided, Until, decide_all};
 use super::minimal::minimal;
 use super::model::Recorded;
 use super::objects::Object;
@@ -12,9 +12,14 @@ use std::time::Duration;
 pub(crate) const NONLINEARIZABLE: &str = "nonlinearizable";
 
 /// Decides all objects.
-pub(crate) fn decisions<M: Recorded>(model: &M, objects: &[Object<M::Op>], budget: &Budget) -> Vec<Decision> {
+pub(crate) fn decisions<M: Recorded>(
+    model: &M,
+    objects: &[Object<M::Op>],
+    until: Until,
+    budget: &Budget,
+) -> Vec<Decision> {
     let histories: Vec<&[Operation<M::Op>]> = objects.iter().map(|object| &object.operations[..]).collect();
-    decide_all(&histories, model, budget)
+    decide_all(&histories, model, until, budget)
 }
 
 /// What the decisions come to.
@@ -37,7 +42,7 @@ pub(crate) fn report<M: Recorded>(
     budget: &Budget,
 ) -> Judgement {
     let left = budget.left();
-    let decisions = decisions(model, objects, budget);
+    let decisions = decisions(model, objects, Until::First, budget);
     let took = left.saturating_sub(budget.left());
     let failing = |place: &usize| matches!(decisions[*place], Decision::Stuck(_));
     let failing: Vec<usize> = (0..objects.len()).filter(failing).collect();

@@ -4,7 +4,8 @@
 //! 1. A compare-and-set of a value to itself only reads. Pending operations that only read say nothing.
 //! 2. A value that nothing looks for any more, from the moment on at which it is written, is as good as any other
 //!    such value: all of them become one ([`Walk::junk`]).
-//! 3. A pending operation that leaves such a value behind is needed only by a compare-and-set that failed, since
+//! 3. What looks for a value that nothing made before it completed cannot happen: that needs no search.
+//! 4. A pending operation that leaves such a value behind is needed only by a compare-and-set that failed, since
 //!    that one needs the register to hold something else. Where none completes later it is left out.
 
 use crate::linear::models::register::{Register, RegisterOp};
@@ -38,6 +39,8 @@ pub(crate) struct Walk {
     pub(crate) values: u32,
     /// Slots.
     pub(crate) width: usize,
+    /// The first operation to complete that looked for a value which nothing had made.
+    pub(crate) impossible: Option<usize>,
 }
 
 impl Walk {
@@ -69,10 +72,27 @@ impl Walk {
             initial,
             values: values + 1,
             width: 0,
+            impossible: None,
         };
+        walk.impossible = walk.first_impossible();
         walk.forget_unseen(values);
         walk.seat();
         walk
+    }
+
+    fn first_impossible(&self) -> Option<usize> {
+        let mut made = vec![false; self.values as usize];
+        made[self.initial as usize] = true;
+        for event in &self.events {
+            match (self.ops[event.op()], event.completes()) {
+                (RegisterOp::Write(value) | RegisterOp::Cas(_, value), false) => made[value as usize] = true,
+                (RegisterOp::Read(value) | RegisterOp::Cas(value, _), true) if !made[value as usize] => {
+                    return Some(event.op());
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Makes values that nothing looks for any more one, and leaves out pending operations that nothing needs.
