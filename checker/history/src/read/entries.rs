@@ -10,8 +10,8 @@ use std::thread;
 
 /// The longest line that is read: a poll of a million records is half of it.
 const LINE_LIMIT: usize = 64 << 20;
-/// How much is read at once: many lines for each thread, and little beside what the entries need that are kept.
-const BATCH: usize = 8 << 20;
+/// How much is read at once: thousands of lines for each thread. More takes longer: what they become leaves the cache.
+const BATCH: usize = 1 << 20;
 /// A thread is not worth starting for fewer bytes.
 const PART: usize = 256 << 10;
 /// More threads than that would wait for the reader.
