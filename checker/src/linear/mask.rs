@@ -21,8 +21,6 @@ pub(crate) trait Mask: Clone + Eq + Hash + Send + Sync {
     fn count(&self) -> u32;
     /// What is in it but not in another.
     fn without(&self, other: &Self) -> Self;
-    /// What is in both.
-    fn and(&self, other: &Self) -> Self;
     /// What is in either.
     fn or(&self, other: &Self) -> Self;
     /// Calls `visit` with each slot, ascending.
@@ -70,10 +68,6 @@ macro_rules! word {
             #[inline(always)]
             fn without(&self, other: &Self) -> Self {
                 self & !other
-            }
-            #[inline(always)]
-            fn and(&self, other: &Self) -> Self {
-                self & other
             }
             #[inline(always)]
             fn or(&self, other: &Self) -> Self {
@@ -140,9 +134,6 @@ impl Mask for Wide {
     }
     fn without(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & !b)
-    }
-    fn and(&self, other: &Self) -> Self {
-        self.zip(other, |a, b| a & b)
     }
     fn or(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a | b)

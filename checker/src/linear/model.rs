@@ -127,8 +127,8 @@ pub struct AsRegister<Op> {
 pub(crate) enum Completion<'a> {
     /// It happened; the completion's value.
     Ok(&'a Value),
-    /// It did not happen; the completion's value.
-    Fail(&'a Value),
+    /// It did not happen.
+    Fail,
     /// It may have happened, or may yet.
     Unknown,
 }

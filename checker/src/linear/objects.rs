@@ -37,6 +37,9 @@ impl<Op> Object<Op> {
     }
 }
 
+/// Objects, and how many operations the history has.
+pub(crate) type Read<Op> = (Vec<Object<Op>>, Operations);
+
 /// Reads the objects of a history, in the order in which they first appear, and counts its operations.
 ///
 /// # Errors
@@ -44,7 +47,7 @@ impl<Op> Object<Op> {
 pub(crate) fn read<M: Recorded>(
     model: &mut M,
     history: impl Iterator<Item = Result<Op, ReadError>>,
-) -> Result<(Vec<Object<M::Op>>, Operations), JudgeError> {
+) -> Result<Read<M::Op>, JudgeError> {
     let mut objects: Vec<Object<M::Op>> = Vec::new();
     let mut places: FxHashMap<Option<Value>, usize> = FxHashMap::default();
     let mut counts = Operations::default();
@@ -54,7 +57,7 @@ pub(crate) fn read<M: Recorded>(
         let answered = operation.answered.as_ref().unwrap_or(&none);
         let completion = match operation.outcome {
             Kind::Ok => Completion::Ok(answered),
-            Kind::Fail => Completion::Fail(answered),
+            Kind::Fail => Completion::Fail,
             Kind::Info | Kind::Invoke => Completion::Unknown,
         };
         match operation.outcome {

@@ -105,7 +105,7 @@ impl Recorded for MultiRegister {
             return Err(format!("expected txn, found {f:?}"));
         }
         let (transaction, answered) = match completion {
-            Completion::Fail(_) => return Ok(Decoded::Skip),
+            Completion::Fail => return Ok(Decoded::Skip),
             // Some files answer nil where nothing was read.
             Completion::Ok(Value::Nil) | Completion::Unknown => (invoked, false),
             Completion::Ok(value) => (value, true),

@@ -50,7 +50,7 @@ impl Recorded for Mutex {
             _ => return Err(format!("expected acquire or release, found {f:?}")),
         };
         Ok(match completion {
-            Completion::Fail(_) => Decoded::Skip,
+            Completion::Fail => Decoded::Skip,
             Completion::Ok(_) | Completion::Unknown => Decoded::One(op),
         })
     }

@@ -151,7 +151,7 @@ impl Recorded for Queue {
         completion: Completion<'_>,
     ) -> Result<Decoded<QueueOp>, String> {
         Ok(match (f, completion) {
-            ("enqueue" | "dequeue", Completion::Fail(_)) => Decoded::Skip,
+            ("enqueue" | "dequeue", Completion::Fail) => Decoded::Skip,
             ("enqueue", _) => Decoded::One(QueueOp::Enqueue(self.values.number(invoked))),
             ("dequeue", Completion::Ok(Value::Nil)) => Decoded::One(QueueOp::Empty),
             ("dequeue", Completion::Ok(value)) => Decoded::One(QueueOp::Dequeue(self.values.number(value))),

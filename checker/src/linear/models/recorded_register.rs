@@ -73,7 +73,7 @@ impl RecordedRegister {
     fn cas(&mut self, asked: &Value, completion: Completion<'_>) -> Result<Decoded<RegisterOp>, String> {
         let (key, old, new) = old_and_new(asked)?;
         let (old, new) = (self.number(old), self.number(new));
-        if let Completion::Fail(_) = completion {
+        if let Completion::Fail = completion {
             self.cas_failed += 1;
             return Ok(under(key, RegisterOp::Differs(old)));
         }
@@ -121,7 +121,7 @@ impl Recorded for RecordedRegister {
         match (f, completion) {
             ("read", Completion::Ok(answered)) => Ok(self.read(asked, answered)),
             ("read", Completion::Unknown) => Ok(Decoded::Skip),
-            ("read" | "write", Completion::Fail(_)) => {
+            ("read" | "write", Completion::Fail) => {
                 self.others_failed += 1;
                 Ok(Decoded::Skip)
             }

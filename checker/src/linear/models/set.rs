@@ -234,7 +234,7 @@ impl Recorded for Set {
         completion: Completion<'_>,
     ) -> Result<Decoded<SetOp>, String> {
         Ok(match (f, completion) {
-            ("add" | "read", Completion::Fail(_)) | ("read", Completion::Unknown) => Decoded::Skip,
+            ("add" | "read", Completion::Fail) | ("read", Completion::Unknown) => Decoded::Skip,
             ("add", _) => Decoded::One(SetOp::Add(Arc::make_mut(&mut self.values).number(invoked))),
             ("read", Completion::Ok(read)) => {
                 Decoded::One(SetOp::Read(self.numbers(elements("what was read", read)?)))

@@ -193,12 +193,6 @@ impl Walk {
         let pending = |op: usize| self.is_pending[op].then_some(self.seats[op]);
         timeline::resolve(order, &self.events, self.pending.len(), pending)
     }
-
-    /// Bytes that it holds.
-    pub(crate) fn bytes(&self) -> u64 {
-        let operations = self.ops.len() * (size_of::<RegisterOp>() + 9);
-        (self.events.len() * size_of::<Event>() + operations + self.writing.len() * 4) as u64
-    }
 }
 
 /// A compare-and-set of a value to itself only reads.
