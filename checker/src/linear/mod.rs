@@ -111,6 +111,11 @@ pub(crate) fn judge(
 pub struct Recording(Box<dyn Judged>);
 
 impl Recording {
+    /// Its operations by outcome.
+    pub fn operations(&self) -> Operations {
+        self.0.operations()
+    }
+
     /// The verdict alone, without counterexamples.
     pub fn verdict(&self, budget: &Budget) -> Outcome {
         self.0.verdict(budget)
@@ -161,11 +166,16 @@ struct Read<M: Recorded> {
 }
 
 trait Judged {
+    fn operations(&self) -> Operations;
     fn verdict(&self, budget: &Budget) -> Outcome;
     fn judge(&self, budget: &Budget) -> Judgement;
 }
 
 impl<M: Recorded> Judged for Read<M> {
+    fn operations(&self) -> Operations {
+        self.operations
+    }
+
     fn verdict(&self, budget: &Budget) -> Outcome {
         report::verdict(&report::decisions(
             &self.model,
