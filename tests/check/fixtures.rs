@@ -192,8 +192,11 @@ pub const FIXTURES: &[Fixture] = &[
     ),
 ];
 
-/// DBCop's binary of sessions of transactions of (is a write, key, value), all committed.
-pub fn dbcop(sessions: &[&[&[(bool, i64, i64)]]]) -> Vec<u8> {
+/// A step of a transaction: whether it is a write, its key, its value.
+type Step = (bool, i64, i64);
+
+/// DBCop's binary of sessions of transactions of steps, all committed.
+pub fn dbcop(sessions: &[&[&[Step]]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let number = |bytes: &mut Vec<u8>, number: i64| bytes.extend(number.to_le_bytes());
     let count = |length: usize| i64::try_from(length).unwrap();
