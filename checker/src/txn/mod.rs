@@ -19,6 +19,7 @@ mod report;
 mod rw_register;
 pub(crate) mod scc;
 pub(crate) mod search;
+mod shorten;
 mod store;
 mod words;
 

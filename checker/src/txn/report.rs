@@ -4,6 +4,7 @@ use super::anomaly::TxnAnomaly;
 use super::found::Instances;
 use super::levels::{covers, proscribes, ruled_out};
 use super::search::{Found, Ring, Search};
+use super::shorten::shorten;
 use super::store::Store;
 use super::words::{Explain, tell};
 use crate::{Finding, Judgement, Level, Outcome, Reason};
@@ -95,7 +96,7 @@ impl<E: Explain> Report<'_, E> {
             cycles
                 .entry(TxnAnomaly::Cycle(told.0))
                 .or_default()
-                .push(told.1.clone());
+                .push(shorten(self.store, told.1));
         }
         cycles
     }

@@ -21,7 +21,7 @@ use super::kinds::Kinds;
 use super::scc::components;
 use crate::{Budget, Spent};
 use product::Product;
-pub(crate) use ring::Ring;
+pub(crate) use ring::{Hop, Ring};
 
 use component::Component;
 pub(crate) use component::Orders;
