@@ -72,8 +72,9 @@ fn is_cyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
     for middle in 0..nodes {
         for from in 0..nodes {
             if reaches[from][middle] {
-                for to in 0..nodes {
-                    reaches[from][to] |= reaches[middle][to];
+                let further = reaches[middle].clone();
+                for (to, further) in reaches[from].iter_mut().zip(further) {
+                    *to |= further;
                 }
             }
         }

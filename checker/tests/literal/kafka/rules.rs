@@ -82,7 +82,7 @@ impl<'a> Partition<'a> {
         let all = self.log.values().enumerate();
         all.filter(|(_, values)| values.first() == Some(&value))
             .map(|(index, _)| index)
-            .last()
+            .next_back()
     }
 
     fn step(&self, a: i64, b: i64) -> i64 {
@@ -139,7 +139,7 @@ impl<'a> Partition<'a> {
             bound.is_some_and(|bound| self.places(**value).last().is_some_and(|last| *last <= bound))
                 && !self.read.contains(value)
                 && senders(**value)
-                    .last()
+                    .next_back()
                     .is_some_and(|writer| committed(self.done, writer))
         };
         add("lost-write", in_log.iter().filter(lost).count());
@@ -187,7 +187,7 @@ impl<'a> Partition<'a> {
                     .filter(|(_, other)| mine(other) && counts(other));
                 let Some((from, last)) = before
                     .filter_map(|(at, other)| Some((at, *moved(other, polls).last()?)))
-                    .last()
+                    .next_back()
                 else {
                     continue;
                 };
