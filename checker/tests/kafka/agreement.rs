@@ -59,7 +59,7 @@ fn name(name: &str) -> &'static str {
 }
 
 fn agree(history: &[Op], seed: u64) -> Counts {
-    let (fast, slow) = (judged(history, seed % 2 == 0), counts(history));
+    let (fast, slow) = (judged(history, seed.is_multiple_of(2)), counts(history));
     assert_eq!(fast, slow, "seed {seed}:\n{}", print(history));
     slow
 }
