@@ -1,6 +1,6 @@
 //! A folder of histories that has no manifest.
 
-use crate::judge::{Check, Expected};
+use crate::judge::{Check, Expected, verdict};
 use checker::Options;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,10 @@ fn check(folder: &Path, path: PathBuf) -> Check {
         model: None,
         options: Options::default(),
         what: "as guessed".into(),
-        expected: said(&id).map(|valid| Expected { valid, names: None }),
+        expected: said(&id).map(|valid| Expected {
+            verdict: verdict(valid),
+            names: None,
+        }),
         not_judged: None,
         id,
         path,

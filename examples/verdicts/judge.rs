@@ -1,7 +1,7 @@
 //! One check: the file read as a stream, and judged.
 
 use crate::{Order, manifest};
-use checker::{Budget, GUESS_OPS, Judgement, ModelName, Options, guess_model};
+use checker::{Budget, GUESS_OPS, Judgement, ModelName, Options, Outcome, guess_model};
 use flate2::bufread::MultiGzDecoder;
 use history::{Format, GUESS_BYTES, Op, ReadError, read_foreign};
 use std::fs::File;
@@ -36,8 +36,8 @@ pub struct Check {
 /// What others say of a file.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// Whether it is valid.
-    pub valid: bool,
+    /// The verdict.
+    pub verdict: Outcome,
     /// The anomalies' names, where they are said.
     pub names: Option<Vec<String>>,
 }
@@ -96,4 +96,9 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     } else {
         Box::new(file)
     })
+}
+
+/// The verdict on what is valid, or is not.
+pub fn verdict(valid: bool) -> Outcome {
+    if valid { Outcome::Pass } else { Outcome::Fail }
 }

@@ -1,7 +1,7 @@
 //! `manifest.json`: an array with a record a file, and what is asked of each.
 
-use crate::judge::{Check, Expected};
-use checker::{Level, ModelName, Options};
+use crate::judge::{Check, Expected, verdict};
+use checker::{Level, ModelName, Options, Outcome};
 use history::{Format, Value};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn of_record(folder: &Path, record: &Json, checks: &mut Vec<Check>) -> Result<()
     check_words(&mut check.options, asked)?;
     let levels = levels(&check, record)?;
     check.expected = valid.map(|valid| Expected {
-        valid,
+        verdict: verdict(valid),
         names: names(record),
     });
     if check.expected.is_none() {
@@ -127,7 +127,13 @@ fn levels(check: &Check, record: &Json) -> Result<Vec<Check>, String> {
     for (name, verdict) in verdicts.into_iter().flatten() {
         let mut check = check.clone();
         check.what.clone_from(name);
-        check.expected = verdict.as_bool().map(|valid| Expected { valid, names: None });
+        let said = match verdict.as_bool() {
+            Some(valid) => Some(crate::judge::verdict(valid)),
+            // Its own checker's third answer.
+            None => (verdict == "unknown").then_some(Outcome::Unknown),
+        };
+        check.expected = said.map(|verdict| Expected { verdict, names: None });
+        check.not_judged = None;
         match name.as_str() {
             "linearizable" => {}
             "sequential" => {
@@ -135,9 +141,6 @@ fn levels(check: &Check, record: &Json) -> Result<Vec<Check>, String> {
                 check.not_judged = Some("sequential consistency of registers is not checked".into());
             }
             level => check.options.level = Some(level.parse()?),
-        }
-        if verdict == "unknown" {
-            check.not_judged = Some("its own checker answers unknown".into());
         }
         checks.push(check);
     }

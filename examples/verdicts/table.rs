@@ -3,7 +3,7 @@
 use crate::argued;
 use crate::judge::{Answer, Check, Expected};
 use crate::names;
-use checker::{Judgement, Outcome};
+use checker::Judgement;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -100,11 +100,10 @@ impl Table {
             .judged
             .as_ref()
             .map_or("error", |judged| judged.verdict.text());
-        let said = match &check.expected {
-            None => "-",
-            Some(expected) if expected.valid => "pass",
-            Some(_) => "fail",
-        };
+        let said = check
+            .expected
+            .as_ref()
+            .map_or("-", |expected| expected.verdict.text());
         let mark = why.as_deref().map_or(String::new(), |why| format!("   ≠ {why}"));
         if !self.short || why.is_some() {
             line(check, said, ours, Some(answer.took), &format!("{found}{mark}"));
@@ -154,11 +153,7 @@ fn wrong(expected: &Expected, judged: &Result<Judgement, String>) -> Option<Stri
         Ok(judged) => judged,
         Err(error) => return Some(error.clone()),
     };
-    let wanted = if expected.valid {
-        Outcome::Pass
-    } else {
-        Outcome::Fail
-    };
+    let wanted = expected.verdict;
     if judged.verdict != wanted {
         let reason = judged
             .reasons
