@@ -54,7 +54,10 @@ pub fn main() -> ExitCode {
     if let Some(code) = ground::dispatch() {
         return code;
     }
-    let args: Vec<String> = std::env::args().collect();
+    // Only flags and roles are looked for in it; clap reads the arguments as they are.
+    let args: Vec<String> = std::env::args_os()
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
     if args.get(1).map(String::as_str) == Some(HARNESS_ROLE) {
         return conductor::main(&args[2..]).into();
     }

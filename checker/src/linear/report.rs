@@ -60,6 +60,10 @@ pub(crate) fn report<M: Recorded>(
         example(model, object, at, took, budget)
     });
     reasons.extend(model.assumed());
+    if operations.total() == 0 {
+        let message = "there is no operation to judge, so nothing speaks against it, and nothing for it";
+        reasons.push(Reason::new("no-operations", message));
+    }
     let finding = Finding::new(NONLINEARIZABLE, failing.len() as u64, examples.collect());
     Judgement {
         verdict: verdict(&decisions),

@@ -127,6 +127,8 @@ pub(crate) enum TxnAnomaly {
     IncompatibleOrder,
     /// A transaction read what it wrote later.
     FutureRead,
+    /// A committed transaction read what nobody wrote.
+    ThinAirRead,
     /// A committed transaction read an aborted one's write.
     G1a,
     /// A committed transaction read a write that its writer overwrote.
@@ -149,6 +151,7 @@ impl TxnAnomaly {
             TxnAnomaly::CyclicVersions => "cyclic-versions".into(),
             TxnAnomaly::IncompatibleOrder => "incompatible-order".into(),
             TxnAnomaly::FutureRead => "future-read".into(),
+            TxnAnomaly::ThinAirRead => "thin-air-read".into(),
             TxnAnomaly::G1a => "G1a".into(),
             TxnAnomaly::G1b => "G1b".into(),
             TxnAnomaly::DirtyUpdate => "dirty-update".into(),

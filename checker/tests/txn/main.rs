@@ -9,3 +9,4 @@ mod known;
 )]
 #[path = "../literal/mod.rs"]
 mod literal;
+mod thin_air;

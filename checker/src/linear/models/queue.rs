@@ -1,6 +1,6 @@
 //! A first-in first-out queue: `enqueue` a value, `dequeue` the oldest. It begins empty, or with what is given.
 //!
-//! A dequeue that answers nil found it empty. One that failed did not happen, and says nothing; one without an answer
+//! A dequeue that answers nil found it empty; so nil is no element. One that failed did not happen, and says nothing; one without an answer
 //! may have taken what was the oldest then.
 
 use super::values::{Values, elements};
@@ -152,6 +152,12 @@ impl Recorded for Queue {
     ) -> Result<Decoded<QueueOp>, String> {
         Ok(match (f, completion) {
             ("enqueue" | "dequeue", Completion::Fail) => Decoded::Skip,
+            ("enqueue", _) if *invoked == Value::Nil => {
+                return Err(
+                    "an element was expected, found nil, which is what a dequeue of the empty queue answers"
+                        .into(),
+                );
+            }
             ("enqueue", _) => Decoded::One(QueueOp::Enqueue(self.values.number(invoked))),
             ("dequeue", Completion::Ok(Value::Nil)) => Decoded::One(QueueOp::Empty),
             ("dequeue", Completion::Ok(value)) => Decoded::One(QueueOp::Dequeue(self.values.number(value))),

@@ -12,6 +12,7 @@ mod future_read;
 mod incompatible_order;
 mod intermediate_read;
 mod internal;
+mod thin_air_read;
 mod versions;
 
 use super::Inference;
@@ -45,6 +46,7 @@ impl Inference for Lists<'_> {
             (TxnAnomaly::DuplicateElements, duplicate_elements::find(versions)),
             (TxnAnomaly::IncompatibleOrder, incompatible_order::find(versions)),
             (TxnAnomaly::FutureRead, future_read::find(versions)),
+            (TxnAnomaly::ThinAirRead, thin_air_read::find(versions)),
             (TxnAnomaly::G1a, aborted_read::find(versions)),
             (TxnAnomaly::G1b, intermediate_read::find(versions)),
             (TxnAnomaly::DirtyUpdate, dirty_update::find(versions)),

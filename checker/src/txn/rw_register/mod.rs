@@ -9,6 +9,7 @@ mod explain;
 mod future_read;
 mod intermediate_read;
 mod internal;
+mod thin_air_read;
 mod touches;
 mod versions;
 
@@ -65,6 +66,7 @@ impl Inference for Registers<'_> {
         vec![
             (TxnAnomaly::CyclicVersions, cyclic_versions::find(&self.versions)),
             (TxnAnomaly::FutureRead, future_read::find(store)),
+            (TxnAnomaly::ThinAirRead, thin_air_read::find(store)),
             (TxnAnomaly::G1a, aborted_read::find(store)),
             (TxnAnomaly::G1b, intermediate_read::find(store)),
             (TxnAnomaly::Internal, internal::find(store)),

@@ -45,6 +45,7 @@ impl Anomalies {
 pub fn ruled_out(level: Level) -> Vec<&'static str> {
     const PL1: &[&str] = &["G0", "duplicate-elements", "cyclic-versions"];
     const PL2: &[&str] = &[
+        "thin-air-read",
         "G1a",
         "G1b",
         "G1c",
@@ -402,6 +403,9 @@ fn of_read(
     let mut names = Vec::new();
     let aborted =
         |value: &i64| writer(txns, key, *value).is_some_and(|writer| txns[writer].kind == Kind::Fail);
+    if list.iter().any(|value| writer(txns, key, *value).is_none()) {
+        names.push("thin-air-read");
+    }
     if list.iter().any(aborted) {
         names.push("G1a");
     }

@@ -28,7 +28,7 @@ pub fn check(args: &CheckArgs) -> Result<Status, Error> {
     let limits = Limits::parse(args)?;
     let asked = choices::Asked::parse(args)?;
     if let Some(page) = &args.html {
-        check_page(page)?;
+        check_page(page, &args.file)?;
     }
     let input = input::open(&args.file, asked.format)?;
     let Judged { judgement, chosen } = judging::judge(args, asked, input, &limits)?;
@@ -83,7 +83,9 @@ fn show(args: &CheckArgs, result: &CheckResult) -> Result<(), Error> {
 }
 
 /// Whether the page can come to be, before the work begins.
-fn check_page(page: &Path) -> Result<(), Error> {
+/// Refuses a page that could not be written in the end, or would take the place of what is no page.
+fn check_page(page: &Path, history: &Path) -> Result<(), Error> {
+    let whole = |path: &Path| std::fs::canonicalize(path).ok();
     let folder = match page.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -92,6 +94,10 @@ fn check_page(page: &Path) -> Result<(), Error> {
         "it is a folder".to_string()
     } else if !folder.is_dir() {
         format!("there is no folder {}", folder.display())
+    } else if page.exists() && !page.is_file() {
+        "it is no regular file".to_string()
+    } else if page.exists() && whole(page) == whole(history) {
+        "it is the history itself".to_string()
     } else {
         return Ok(());
     };
