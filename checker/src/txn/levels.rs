@@ -12,9 +12,9 @@ pub(crate) fn weakest_ruled_out(anomaly: TxnAnomaly) -> &'static [Level] {
     use TxnAnomaly as A;
     match anomaly {
         A::DuplicateElements | A::CyclicVersions => &[L::ReadUncommitted],
-        A::IncompatibleOrder | A::FutureRead | A::ThinAirRead | A::G1a | A::G1b | A::DirtyUpdate => {
-            &[L::ReadCommitted]
-        }
+        A::IncompatibleOrder | A::FutureRead | A::G1a | A::G1b | A::DirtyUpdate => &[L::ReadCommitted],
+        // It may be from before the history began, as the field's other checkers take it.
+        A::ThinAirRead => &[],
         A::Internal => &[L::ReadAtomic],
         A::LostUpdate => &[L::CursorStability, L::ParallelSnapshotIsolation],
         A::Cycle(CycleAnomaly { clock, class }) => cycle(clock, class),
@@ -85,10 +85,8 @@ pub(crate) fn covers(known: TxnAnomaly, cycle: CycleAnomaly) -> bool {
     use TxnAnomaly as A;
     match known {
         A::DuplicateElements | A::CyclicVersions => true,
-        A::IncompatibleOrder | A::FutureRead | A::ThinAirRead | A::G1a | A::G1b | A::DirtyUpdate => {
-            cycle.class >= Class::G1c
-        }
-        A::Internal => false,
+        A::IncompatibleOrder | A::FutureRead | A::G1a | A::G1b | A::DirtyUpdate => cycle.class >= Class::G1c,
+        A::Internal | A::ThinAirRead => false,
         A::LostUpdate => cycle.class >= Class::GSingle,
         A::Cycle(other) => {
             let class = match other.class {

@@ -20,20 +20,22 @@ fn judged(model: ModelName, level: Level, transactions: &[&str]) -> Judgement {
 }
 
 fn finds_it(judgement: &Judgement) -> bool {
-    let found = |found: &checker::Finding| found.name == "thin-air-read" && found.count == 1;
+    let found = |found: &checker::Finding| {
+        found.name == "thin-air-read" && found.count == 1 && found.tolerated.is_some()
+    };
     judgement.anomalies.iter().any(found)
 }
 
 #[test]
-fn a_value_that_nobody_wrote_is_told_and_fails_at_read_committed() {
+fn a_value_that_nobody_wrote_is_told_and_tolerated() {
     let spoilt = [r#"[["w",1,1]]"#, r#"[["r",1,1]]"#, r#"[["r",1,7]]"#];
     let judgement = judged(ModelName::RwRegister, Level::ReadCommitted, &spoilt);
     assert!(finds_it(&judgement), "{judgement:?}");
-    assert_eq!(judgement.verdict, Outcome::Fail);
+    assert_eq!(judgement.verdict, Outcome::Pass);
     let spoilt = [r#"[["append",1,1]]"#, r#"[["r",1,[9,1]]]"#];
     let judgement = judged(ModelName::ListAppend, Level::ReadCommitted, &spoilt);
     assert!(finds_it(&judgement), "{judgement:?}");
-    assert_eq!(judgement.verdict, Outcome::Fail);
+    assert_eq!(judgement.verdict, Outcome::Pass);
 }
 
 #[test]

@@ -45,7 +45,6 @@ impl Anomalies {
 pub fn ruled_out(level: Level) -> Vec<&'static str> {
     const PL1: &[&str] = &["G0", "duplicate-elements", "cyclic-versions"];
     const PL2: &[&str] = &[
-        "thin-air-read",
         "G1a",
         "G1b",
         "G1c",
