@@ -1,5 +1,6 @@
 //! Instances of anomalies that are no cycles, counted; some are kept as examples.
 
+use super::store::Store;
 use crate::{Example, Finding};
 
 /// The instances of one anomaly.
@@ -30,4 +31,27 @@ pub(super) fn example(mut operations: Vec<u64>, text: String) -> Example {
         text,
         picture: None,
     }
+}
+
+/// An example in which one transaction read what another did (`what`: its write, its append) to a key.
+pub(super) fn read_of(
+    store: &Store,
+    what: &str,
+    writer: u32,
+    reader: u32,
+    element: u32,
+    but: &str,
+) -> Example {
+    let operations = vec![
+        store.transactions[writer as usize].index,
+        store.transactions[reader as usize].index,
+    ];
+    let text = format!(
+        "T1 = {}\nT2 = {}\nT2 read T1's {what} of {} to {}, {but}",
+        store.text(writer),
+        store.text(reader),
+        store.value(element),
+        store.key_name(store.elements.key(element))
+    );
+    example(operations, text)
 }

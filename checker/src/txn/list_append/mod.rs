@@ -8,6 +8,7 @@ mod dirty_update;
 mod duplicate_elements;
 mod edges;
 mod explain;
+mod first_places;
 mod future_read;
 mod incompatible_order;
 mod intermediate_read;

@@ -16,12 +16,12 @@ mod versions;
 use super::Inference;
 use super::anomaly::TxnAnomaly;
 use super::cycle::EdgeKind;
-use super::found::{Instances, example};
+use super::found::Instances;
 use super::graph::GraphBuilder;
 use super::lost_update;
 use super::store::Store;
 use super::words::Explain;
-use crate::{Example, Options};
+use crate::Options;
 use versions::Versions;
 
 /// What is assumed of keys.
@@ -83,20 +83,4 @@ impl Explain for Registers<'_> {
     fn reason(&self, from: (u32, &str), to: (u32, &str), kind: EdgeKind) -> Option<String> {
         explain::reason(&self.versions, from, to, kind)
     }
-}
-
-/// An example in which one transaction read what another wrote.
-fn read_of_write(store: &Store, writer: u32, reader: u32, element: u32, but: &str) -> Example {
-    let operations = vec![
-        store.transactions[writer as usize].index,
-        store.transactions[reader as usize].index,
-    ];
-    let text = format!(
-        "T1 = {}\nT2 = {}\nT2 read T1's write of {} to {}, {but}",
-        store.text(writer),
-        store.text(reader),
-        store.value(element),
-        store.key_name(store.elements.key(element))
-    );
-    example(operations, text)
 }

@@ -118,6 +118,29 @@ impl Store {
             .map(|which| (which, self.steps(which)))
     }
 
+    /// The lists that committed transactions read: the reader, the key, the list's order and length.
+    pub(super) fn lists_read(&self) -> impl Iterator<Item = (u32, u32, u32, u32)> + '_ {
+        self.committed().flat_map(|(reader, steps)| {
+            steps.iter().filter_map(move |step| match *step {
+                Step::List { key, order, length } => Some((reader, key, order, length)),
+                _ => None,
+            })
+        })
+    }
+
+    /// The values that committed transactions read, initial ones apart: the reader, the key, the element.
+    pub(super) fn values_read(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.committed().flat_map(|(reader, steps)| {
+            steps.iter().filter_map(move |step| match *step {
+                Step::Value {
+                    key,
+                    element: Some(element),
+                } => Some((reader, key, element.get())),
+                _ => None,
+            })
+        })
+    }
+
     /// The key of a step.
     pub(super) fn key(&self, step: Step) -> u32 {
         match step {
