@@ -2,27 +2,17 @@
 
 use crate::literal::invariants::{Counts, MODELS, counts, make, print};
 use crate::literal::random::Random;
-use crate::{Arguments, seeds};
+use crate::{Arguments, each, seeds};
 use checker::{Budget, ModelName, Options, judge};
 
 /// Fuzzes one model, or all.
 pub fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
-    let asked = |model: &&ModelName| arguments.model.as_ref().is_none_or(|name| name == model.text());
-    let models: Vec<_> = MODELS.iter().filter(asked).collect();
-    if models.is_empty() {
-        let names: Vec<_> = MODELS.iter().map(|model| model.text()).collect();
-        return Err(format!("--model: not one of {}", names.join(", ")));
-    }
-    let mut lines = Vec::new();
-    for model in models {
-        let [clean, not, _] = seeds::run(arguments.seed, arguments.count, |seed| case(*model, seed))
-            .map_err(|why| format!("{}: {why}", model.text()))?;
-        lines.push(format!(
-            "{}: {clean} without anomalies, {not} with some, all counted as the literal checker does",
-            model.text()
-        ));
-    }
-    Ok(lines)
+    each(arguments, &MODELS, ModelName::text, |one| {
+        let [clean, not, _] = seeds::run(arguments.seed, arguments.count, |seed| case(one, seed))?;
+        Ok(format!(
+            "{clean} without anomalies, {not} with some, all counted as the literal checker does"
+        ))
+    })
 }
 
 fn case(model: ModelName, seed: u64) -> Result<usize, String> {

@@ -2,7 +2,7 @@
 
 use crate::literal::linear::{MODELS, linearizable, make, mutate, print};
 use crate::literal::random::Random;
-use crate::{Arguments, seeds};
+use crate::{Arguments, each, seeds};
 use checker::{Budget, FailedCas, ModelName, Options, Outcome, judge};
 
 /// The most operations of a history: past it the literal checker is too slow.
@@ -10,22 +10,12 @@ const MOST: usize = 9;
 
 /// Fuzzes one model, or all.
 pub fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
-    let asked = |model: &&ModelName| arguments.model.as_ref().is_none_or(|name| name == model.text());
-    let models: Vec<_> = MODELS.iter().filter(asked).collect();
-    if models.is_empty() {
-        let names: Vec<_> = MODELS.iter().map(|model| model.text()).collect();
-        return Err(format!("--model: not one of {}", names.join(", ")));
-    }
-    let mut lines = Vec::new();
-    for model in models {
-        let [pass, fail, _] = seeds::run(arguments.seed, arguments.count, |seed| case(*model, seed))
-            .map_err(|why| format!("{}: {why}", model.text()))?;
-        lines.push(format!(
-            "{}: {pass} pass, {fail} fail, all as the literal checker says",
-            model.text()
-        ));
-    }
-    Ok(lines)
+    each(arguments, &MODELS, ModelName::text, |one| {
+        let [pass, fail, _] = seeds::run(arguments.seed, arguments.count, |seed| case(one, seed))?;
+        Ok(format!(
+            "{pass} pass, {fail} fail, all as the literal checker says"
+        ))
+    })
 }
 
 fn case(model: ModelName, seed: u64) -> Result<usize, String> {

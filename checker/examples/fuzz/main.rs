@@ -52,6 +52,31 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs each of a kind's models, or the one that is named: `one` answers its line without the name.
+fn each<M: Copy>(
+    arguments: &Arguments,
+    models: &[M],
+    name: fn(M) -> &'static str,
+    one: impl Fn(M) -> Result<String, String>,
+) -> Result<Vec<String>, String> {
+    let asked = |model: &&M| {
+        arguments
+            .model
+            .as_ref()
+            .is_none_or(|asked| asked == name(**model))
+    };
+    let wanted: Vec<M> = models.iter().filter(asked).copied().collect();
+    if wanted.is_empty() {
+        let names: Vec<_> = models.iter().map(|model| name(*model)).collect();
+        return Err(format!("--model: not one of {}", names.join(", ")));
+    }
+    let line = |model: M| match one(model) {
+        Ok(line) => Ok(format!("{}: {line}", name(model))),
+        Err(why) => Err(format!("{}: {why}", name(model))),
+    };
+    wanted.into_iter().map(line).collect()
+}
+
 type Parsed = (fn(&Arguments) -> Result<Vec<String>, String>, Arguments);
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Parsed, String> {

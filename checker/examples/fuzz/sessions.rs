@@ -3,27 +3,17 @@
 use crate::literal::random::Random;
 use crate::literal::sessions::make::{make, mutate};
 use crate::literal::sessions::{LEVELS, allows, entries, print};
-use crate::{Arguments, seeds};
+use crate::{Arguments, each, seeds};
 use checker::{Budget, Level, ModelName, Options, Outcome, judge};
 
 /// Fuzzes one level, or all.
 pub fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
-    let asked = |level: &&Level| arguments.model.as_ref().is_none_or(|name| name == level.text());
-    let levels: Vec<_> = LEVELS.iter().filter(asked).collect();
-    if levels.is_empty() {
-        let names: Vec<_> = LEVELS.iter().map(|level| level.text()).collect();
-        return Err(format!("--model: not one of {}", names.join(", ")));
-    }
-    let mut lines = Vec::new();
-    for level in levels {
-        let [pass, fail, unknown] = seeds::run(arguments.seed, arguments.count, |seed| case(*level, seed))
-            .map_err(|why| format!("{}: {why}", level.text()))?;
-        lines.push(format!(
-            "{}: {pass} pass, {fail} fail, {unknown} have nothing committed, all as the literal checker says",
-            level.text()
-        ));
-    }
-    Ok(lines)
+    each(arguments, &LEVELS, Level::text, |one| {
+        let [pass, fail, unknown] = seeds::run(arguments.seed, arguments.count, |seed| case(one, seed))?;
+        Ok(format!(
+            "{pass} pass, {fail} fail, {unknown} have nothing committed, all as the literal checker says"
+        ))
+    })
 }
 
 fn case(level: Level, seed: u64) -> Result<usize, String> {
