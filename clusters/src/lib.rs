@@ -11,7 +11,7 @@
 
 mod cluster;
 mod guest;
-pub mod kafka_jars;
+pub mod kafka;
 mod lost_records;
 mod system;
 

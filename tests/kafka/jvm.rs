@@ -1,6 +1,6 @@
 //! Kafka's classes, run one at a time.
 
-use clusters::kafka_jars::{self, KafkaJars};
+use clusters::kafka::{self as apache, KafkaJars};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,8 +29,10 @@ pub struct Kafka {
 pub fn kafka(test: &str) -> Option<Kafka> {
     static FOUND: OnceLock<Result<KafkaJars, String>> = OnceLock::new();
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kafka");
-    let found = FOUND
-        .get_or_init(|| kafka_jars::find(kafka_jars::VERSION, &cache).map_err(|absent| absent.to_string()));
+    let home = std::env::var_os(apache::HOME);
+    let found = FOUND.get_or_init(|| {
+        apache::find(None, home.as_deref().map(Path::new), &cache).map_err(|absent| absent.to_string())
+    });
     let jars = match found {
         Ok(jars) => jars.clone(),
         Err(reason) => {
@@ -52,7 +54,7 @@ pub fn kafka(test: &str) -> Option<Kafka> {
 impl Kafka {
     /// A command that runs a class.
     fn class(&self, heap_mib: u32, class: &str) -> Command {
-        let mut command = self.jars.java(heap_mib);
+        let mut command = self.jars.command(heap_mib);
         command
             .arg(format!("-Dlog4j2.configurationFile={}", self.quiet().display()))
             .arg(class);

@@ -87,7 +87,7 @@ fn java() -> Probe {
 
 /// Kafka's jars where they are at hand; nothing is fetched for it.
 fn kafka_jars() -> Probe {
-    let home = clusters::kafka_jars::HOME;
+    let home = clusters::kafka::HOME;
     let how = format!("*.jar in libs of {home}");
     let why_not = match std::env::var_os(home) {
         None => Some(format!("{home} is not set")),
@@ -103,7 +103,7 @@ fn kafka_jars() -> Probe {
         why_not,
         &format!(
             "export {home}=FOLDER_OF_KAFKA_{}, or have mvn at hand: they are fetched when asked for",
-            clusters::kafka_jars::VERSION
+            clusters::kafka::VERSION
         ),
     )
 }
