@@ -1,6 +1,7 @@
 //! A cluster of one system, laid out on the local ground.
 
 use crate::guest::{Beside, is_guest};
+use crate::log::{self, LOG};
 use crate::lost_records::{Lost, lost};
 use crate::system::{Fill, First, Role, System};
 use ground::{
@@ -8,7 +9,6 @@ use ground::{
     LinkCount, LinkRule, Mended, NodeSpec, Policy, Port, PowerCut, Program, RuleCounts, Signal, Swapped,
 };
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -18,14 +18,14 @@ use tokio::sync::broadcast;
 
 /// The feature whose level says whether voters may change.
 pub const KRAFT_VERSION: &str = "kraft.version";
-/// How long the formatting of all disks may take.
-pub(crate) const FORMAT_LIMIT: Duration = Duration::from_secs(20);
+/// The number of the first controller; the others follow. Scenarios name nodes by their numbers, on any system.
+pub const FIRST_CONTROLLER: i32 = 100;
+/// The number of the first broker; the others follow.
+pub const FIRST_BROKER: i32 = 0;
 /// Events that may wait for a slow listener: more than a run has processes.
 const EVENT_BACKLOG: usize = 1024;
 /// Where a node's configuration is, in its home.
 pub(crate) const CONFIG: &str = "server.properties";
-/// Where a node's output goes, in its home.
-const LOG: &str = "node.log";
 
 /// What a node may offer to a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,10 +186,7 @@ fn folder_id(node: i32) -> String {
 
 /// The last lines of a node's log, in one.
 pub(crate) fn tail(node: &Node) -> String {
-    const LINES: usize = 3;
-    let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
-    lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+    log::tail(&log::text(&node.home))
 }
 
 /// A cluster, laid out: its nodes have homes, addresses and power, and can be started.
@@ -272,15 +269,11 @@ impl Cluster {
             }
         });
         let mut nodes = Vec::new();
-        for (role, kind, count) in [
-            (
-                &layout.system.controller,
-                RoleKind::Controller,
-                layout.controllers,
-            ),
-            (&layout.system.broker, RoleKind::Broker, layout.brokers),
-        ] {
-            for id in role.first_id..role.first_id + count {
+        let system = &layout.system;
+        let controllers = (FIRST_CONTROLLER, &system.controller, RoleKind::Controller);
+        let brokers = (FIRST_BROKER, &system.broker, RoleKind::Broker);
+        for ((first, role, kind), count) in [(controllers, layout.controllers), (brokers, layout.brokers)] {
+            for id in first..first + count {
                 let home = layout.run_dir.join("nodes").join(id.to_string());
                 let spec = NodeSpec {
                     disk: layout.disk,
@@ -331,6 +324,7 @@ impl Cluster {
         for node in &cluster.nodes {
             cluster.ground.power_on(node.id)?;
             cluster.write_config(node)?;
+            cluster.write_files(node)?;
         }
         Ok(cluster)
     }
@@ -339,6 +333,16 @@ impl Cluster {
     pub(crate) fn config_text(&self, node: &Node) -> String {
         self.with_fill(node, false, |fill| {
             self.system.config(self.role_of(node.role), fill)
+        })
+    }
+
+    /// The names and texts of a node's further files.
+    pub(crate) fn file_texts(&self, node: &Node) -> Vec<(String, String)> {
+        self.with_fill(node, false, |fill| {
+            let files = self.system.files.iter();
+            files
+                .map(|file| (file.name.clone(), self.system.file(file, fill)))
+                .collect()
         })
     }
 
@@ -377,6 +381,7 @@ impl Cluster {
                 Some(first) => First::Among(first),
             },
             config: &node.home.join(CONFIG),
+            home: &node.home,
             disk: &node.home.join("mount"),
             properties: &self.beside.properties(node.id, &self.layout_properties),
             host_port: node.host.map(|host| host.port()),
@@ -443,17 +448,23 @@ impl Cluster {
             }
             Ok(())
         };
-        match tokio::time::timeout(FORMAT_LIMIT, all).await {
+        let limit = self.format_limit();
+        match tokio::time::timeout(limit, all).await {
             Ok(done) => done,
-            Err(_) => Err(self.format_failed(waiting[0], format!("did not end within {FORMAT_LIMIT:?}"))),
+            Err(_) => Err(self.format_failed(waiting[0], format!("did not end within {limit:?}"))),
         }
+    }
+
+    /// How long the formatting of all disks may take.
+    pub(crate) fn format_limit(&self) -> Duration {
+        Duration::from_secs(self.system.format.limit_s.into())
     }
 
     fn format_failed(&self, node: i32, how: String) -> Error {
         Error::Format {
             node,
             how,
-            log: self.log_tail(node),
+            log: self.log_reason(node),
         }
     }
 
@@ -468,18 +479,18 @@ impl Cluster {
     }
 
     fn run(&self, node: &Node, argv: Vec<String>) -> Result<(u32, u64), Error> {
-        let started = self.run_on(node.id, &node.home, argv)?;
+        let started = self.run_on(node.id, node, argv)?;
         self.tell(node.id, ProgramTold::Started(started.0));
         Ok(started)
     }
 
-    /// Runs a program on one of the ground's nodes, with a folder that is its home there.
-    pub(crate) fn run_on(&self, host: i32, home: &Path, argv: Vec<String>) -> Result<(u32, u64), Error> {
+    /// Runs a program on one of the ground's nodes, as this node's.
+    pub(crate) fn run_on(&self, host: i32, node: &Node, argv: Vec<String>) -> Result<(u32, u64), Error> {
         let program = Program {
             argv,
-            env: Vec::new(),
-            log: home.join(LOG),
-            cwd: home.to_owned(),
+            env: self.with_fill(node, false, |fill| self.system.environment(fill)),
+            log: node.home.join(LOG),
+            cwd: node.home.clone(),
         };
         let started = self.ground.start(host, program)?;
         self.starts
@@ -740,11 +751,30 @@ impl Cluster {
         self.node(id).map(tail).unwrap_or_default()
     }
 
+    /// Why a node failed, by its own log: the last lines that mean trouble, else the last lines.
+    pub fn log_reason(&self, id: i32) -> String {
+        self.node(id)
+            .map(|node| log::reason(&log::text(&node.home), &self.system.trouble))
+            .unwrap_or_default()
+    }
+
+    /// Whether each of the nodes has said that it is ready, where the system waits for that.
+    pub fn all_said_ready(&self) -> bool {
+        let word = &self.system.ready.log;
+        let said = |node: &Node| log::text(&node.home).contains(word.as_str());
+        word.is_empty() || self.nodes.iter().all(said)
+    }
+
+    /// How long the cluster may take until it serves.
+    pub fn ready_limit(&self) -> Duration {
+        self.system.ready.limit()
+    }
+
     /// Lines of the nodes' logs that mean trouble: (node, line).
     pub fn trouble(&self) -> Vec<(i32, String)> {
         let mut found = Vec::new();
         for node in &self.nodes {
-            let text = fs::read_to_string(node.home.join(LOG)).unwrap_or_default();
+            let text = log::text(&node.home);
             let bad = |line: &&str| self.system.trouble.iter().any(|pattern| line.contains(pattern));
             found.extend(text.lines().filter(bad).map(|line| (node.id, line.to_string())));
         }

@@ -2,7 +2,7 @@
 //! controller or a broker that is new. What a run knows of nodes, and tells of them, is not of these: their links are
 //! whole, their ends are nobody's news.
 
-use crate::cluster::{CONFIG, Cluster, Error, FORMAT_LIMIT, Node, RoleKind};
+use crate::cluster::{CONFIG, Cluster, Error, Node, RoleKind};
 use ground::{DiskKind, Event, NodeSpec, Policy, Port, Signal};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -83,6 +83,7 @@ impl Cluster {
         self.guests().push((guest.clone(), true));
         self.ground.power_on(guest.host)?;
         self.write_config(&guest.node)?;
+        self.write_files(&guest.node)?;
         self.format_guest(&guest).await?;
         Ok(guest)
     }
@@ -132,7 +133,7 @@ impl Cluster {
     async fn format_guest(&self, guest: &Guest) -> Result<(), Error> {
         let mut events = self.beside.events.subscribe();
         let argv = self.format_argv(&guest.node, true);
-        self.run_on(guest.host, &guest.node.home, argv)?;
+        self.run_on(guest.host, &guest.node, argv)?;
         let end = async {
             loop {
                 match events.recv().await {
@@ -142,10 +143,11 @@ impl Cluster {
                 }
             }
         };
-        let how = match tokio::time::timeout(FORMAT_LIMIT, end).await {
+        let limit = self.format_limit();
+        let how = match tokio::time::timeout(limit, end).await {
             Ok(Some(0)) => return Ok(()),
             Ok(status) => format!("ended with {status:?}"),
-            Err(_) => format!("did not end within {FORMAT_LIMIT:?}"),
+            Err(_) => format!("did not end within {limit:?}"),
         };
         Err(Error::Format {
             node: guest.node.id,
@@ -160,7 +162,7 @@ impl Cluster {
     /// Where it cannot be started.
     pub fn start_guest(&self, guest: &Guest) -> Result<(), Error> {
         let argv = self.start_argv(&guest.node);
-        self.run_on(guest.host, &guest.node.home, argv)?;
+        self.run_on(guest.host, &guest.node, argv)?;
         Ok(())
     }
 
@@ -241,5 +243,12 @@ impl Cluster {
         let path = node.home.join(CONFIG);
         let text = self.config_text(node);
         std::fs::write(&path, text).map_err(|source| Error::File { path, source })
+    }
+    /// Writes a node's further files.
+    pub(crate) fn write_files(&self, node: &Node) -> Result<(), Error> {
+        self.file_texts(node).into_iter().try_for_each(|(name, text)| {
+            let path = node.home.join(name);
+            std::fs::write(&path, text).map_err(|source| Error::File { path, source })
+        })
     }
 }

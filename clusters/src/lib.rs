@@ -12,10 +12,14 @@
 mod cluster;
 mod guest;
 pub mod kafka;
+mod log;
 mod lost_records;
 mod system;
 
-pub use cluster::{Capability, Cluster, Error, KRAFT_VERSION, Layout, Node, ProgramTold, Resource, RoleKind};
+pub use cluster::{
+    Capability, Cluster, Error, FIRST_BROKER, FIRST_CONTROLLER, KRAFT_VERSION, Layout, Node, ProgramTold,
+    Resource, RoleKind,
+};
 pub use ground::{
     ALL_PPM, CallKind, ClockRule, ClockSeen, Crash, DiskEffect, DiskRule, DiskRuleCounts, DiskSwap, Effect,
     Errors, Event, Flap, Held, Limit, LimitSeen, LinkCount, LinkRule, MAX_CUT_BYTES, MAX_DAMAGED_FILES,
@@ -24,4 +28,6 @@ pub use ground::{
 };
 pub use guest::Guest;
 pub use lost_records::Lost;
-pub use system::{Bugs, Fill, First, Format, Role, System};
+pub use system::{
+    Bugs, Feature, Fill, First, Format, HomeFile, HostListener, Properties, Ready, Role, System,
+};

@@ -66,6 +66,9 @@ pub enum Command {
     },
     /// Measure: boot to first ack, and operations recorded a second
     Bench {
+        /// The system that boots
+        #[command(flatten)]
+        system: SystemArgs,
         /// How many boots
         #[arg(long, default_value_t = 20)]
         boots: u32,
@@ -207,6 +210,22 @@ pub struct AtArgs {
     pub json: bool,
 }
 
+/// Which system.
+#[derive(Args, Debug, Clone)]
+pub struct SystemArgs {
+    /// The system under test: reference, apache-kafka, apache-kafka:VERSION, or a file FILE.toml that describes another
+    #[arg(
+        long,
+        default_value = "reference",
+        env = "ACKALL_SYSTEM",
+        value_name = "NAME | FILE"
+    )]
+    pub system: String,
+    /// A folder with Apache Kafka, its libs/ in it; without it its jars come from Maven
+    #[arg(long, env = "ACKALL_KAFKA_HOME", value_name = "DIR")]
+    pub kafka_home: Option<PathBuf>,
+}
+
 /// The options of `up`.
 #[derive(Args, Debug)]
 pub struct UpArgs {
@@ -225,6 +244,9 @@ pub struct UpArgs {
     /// The seed of what faults draw by chance; drawn where not given
     #[arg(long, env = "ACKALL_SEED", value_parser = clap::value_parser!(u64).range(..SEED_LIMIT))]
     pub seed: Option<u64>,
+    /// The system under test
+    #[command(flatten)]
+    pub system: SystemArgs,
     /// A server property of every node; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -302,6 +324,9 @@ pub struct RunArgs {
     /// Length of the steady part of a scenario without steps, `60s` for one
     #[arg(long)]
     pub time: Option<String>,
+    /// The system under test
+    #[command(flatten)]
+    pub system: SystemArgs,
     /// A server property of every node; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -106,7 +106,11 @@ pub fn meta(plan: &Plan, run_dir: &Path, history: &History, measured: &Measured)
         scenario: plan.scenario.clone(),
         seed: plan.seed,
         system: plan.system.clone(),
-        version: plan.ackall_version.clone(),
+        // A system without a version of its own is part of this program, or nobody has said.
+        version: Some(&plan.system_version)
+            .filter(|version| !version.is_empty())
+            .unwrap_or(&plan.ackall_version)
+            .clone(),
         ackall_version: plan.ackall_version.clone(),
         ground: "local".into(),
         command: plan.command.clone(),

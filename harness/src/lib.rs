@@ -37,6 +37,7 @@ mod needs;
 mod plan;
 mod scenario;
 mod streams;
+mod system;
 mod target;
 
 use clap::Parser;
@@ -105,10 +106,11 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         Some(Command::Doctor { json }) => commands::doctor::doctor(json),
         Some(Command::Schema { of }) => commands::schema::schema(of),
         Some(Command::Bench {
+            system,
             boots,
             operations,
             json,
-        }) => commands::bench::bench(boots, operations, json),
+        }) => commands::bench::bench(&system, boots, operations, json),
         Some(Command::Up(args)) => commands::up::up(&args, words),
         Some(Command::Down(args)) => commands::hand::down(&args),
         Some(Command::Ps(args)) => commands::hand::ps(&args),

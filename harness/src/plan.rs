@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::scenario::{Act, Condition, Count, Range, Said, Scenario, Step, Topic, WorkloadName};
 use crate::streams::{Stream, stream};
-use clusters::Capability;
+use clusters::{Capability, System};
 use ground::DiskKind;
 use history::{Promise, Requirement};
 use rand_core::Rng;
@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 
 /// The feature that switches eligible leader replicas.
 pub const ELR_FEATURE: &str = "eligible.leader.replicas.version";
-/// The features whose levels a run may set; each has the levels 0 and 1.
-const FEATURES: [&str; 2] = [ELR_FEATURE, clusters::KRAFT_VERSION];
 /// The faults that need voters which may change.
 const OF_VOTERS: [&str; 2] = ["add-voter", "remove-voter"];
 /// Each append is flushed where this property is 1.
@@ -37,6 +35,9 @@ pub struct Plan {
     pub seed: u64,
     /// The system under test.
     pub system: String,
+    /// Its version; empty, where it has none of its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub system_version: String,
     /// The version of this program.
     pub ackall_version: String,
     /// What was typed.
@@ -138,6 +139,8 @@ pub struct Overrides {
     pub bug: Option<String>,
     /// `--disk`.
     pub disk: DiskKind,
+    /// `--system`.
+    pub system: System,
 }
 
 fn is_default(disk: &DiskKind) -> bool {
@@ -160,6 +163,99 @@ fn voters_change(scenario: &Scenario, features: &BTreeMap<String, i16>) -> Resul
     }
 }
 
+/// Server properties of every node: the command line's before the scenario's before the system's own.
+fn server(
+    scenario: &Scenario,
+    overrides: &Overrides,
+    sources: &mut BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let system = &overrides.system;
+    let mut server = BTreeMap::new();
+    let mut say = |key: &str, value: String, source: String| {
+        server.insert(key.to_owned(), value);
+        sources.insert(format!("server.{key}"), source);
+    };
+    for (key, value) in &system.server {
+        say(key, value.clone(), format!("system {}", system.name));
+    }
+    for (key, value) in &scenario.server {
+        say(key, plain(value), "scenario".into());
+    }
+    for (key, least) in &system.server_least {
+        let said = scenario.server.get(key).map(plain);
+        match said.as_deref().map(str::parse::<i64>) {
+            Some(Ok(said)) if said < *least => {
+                let source = format!("scenario {said}, raised for {}", system.name);
+                say(key, least.to_string(), source);
+            }
+            Some(_) => {}
+            None if system.server.contains_key(key) => {}
+            None => say(key, least.to_string(), format!("system {}", system.name)),
+        }
+    }
+    for (key, value) in &overrides.server {
+        say(key, value.clone(), "--set".into());
+    }
+    server
+}
+
+/// Feature levels: the command line's before the system's own.
+fn levels(
+    scenario: &Scenario,
+    overrides: &Overrides,
+    sources: &mut BTreeMap<String, String>,
+) -> Result<BTreeMap<String, i16>, Error> {
+    let system = &overrides.system;
+    let mut levels = BTreeMap::new();
+    for (name, feature) in system.features().filter(|(_, feature)| feature.default > 0) {
+        levels.insert(name.to_owned(), feature.default);
+        sources.insert(format!("features.{name}"), format!("default of {}", system.name));
+    }
+    for (name, level) in &overrides.features {
+        let highest = system.highest_level(name);
+        // A level of 0 is that of whoever does not know the feature, so it need not be of this version.
+        if !system.features.contains_key(name) || !(0..=highest).contains(level) {
+            return Err(no_level(scenario, system, name, *level));
+        }
+        levels.insert(name.clone(), *level);
+        sources.insert(format!("features.{name}"), "--feature".to_string());
+    }
+    Ok(levels)
+}
+
+/// Refuses a feature level that the system, or this version of it, has not.
+fn no_level(scenario: &Scenario, system: &System, name: &str, level: i16) -> Error {
+    let what = format!("planning {} with {name}={level}", scenario.name);
+    let versioned = format!("{} {}", system.name, system.version);
+    let versioned = versioned.trim();
+    match system.features.get(name) {
+        Some(feature) if system.highest_level(name) == 0 => Error::usage(
+            what,
+            format!(
+                "{versioned} does not know this feature: it came with {}",
+                feature.since
+            ),
+            format!("--feature {name}=0, or a later version"),
+        ),
+        Some(feature) => Error::usage(
+            what,
+            format!(
+                "there is no such feature level: {versioned} has 0 to {}",
+                feature.highest
+            ),
+            format!("--feature {name}=0 to ={}", feature.highest),
+        ),
+        None => {
+            let names: Vec<&str> = system.features().map(|(name, _)| name).collect();
+            Error::usage(
+                what,
+                format!("there is no such feature level: {versioned} has no feature of that name"),
+                format!("--feature NAME=0 or =1, of {}", names.join(" and ")),
+            )
+        }
+    }
+}
+
 impl Plan {
     /// Makes a plan.
     ///
@@ -179,17 +275,6 @@ impl Plan {
                 "leave --time out, or run `calm`",
             ));
         }
-        if let Some((name, level)) = overrides
-            .features
-            .iter()
-            .find(|(name, level)| !FEATURES.contains(&name.as_str()) || !(0..=1).contains(*level))
-        {
-            return Err(Error::usage(
-                format!("planning {} with {name}={level}", scenario.name),
-                "there is no such feature level",
-                format!("--feature NAME=0 or =1, of {}", FEATURES.join(" and ")),
-            ));
-        }
         real_disk_takes(scenario, overrides.disk)?;
         let mut draw = Draw {
             plan: stream(seed, Stream::Plan),
@@ -199,30 +284,15 @@ impl Plan {
         let producers = draw.range("workload.producers", scenario.workload.producers);
         let record_bytes = draw.sizes(scenario.workload.record_bytes);
         let mut sources = BTreeMap::new();
-        let mut server = BTreeMap::new();
-        for (key, value) in &scenario.server {
-            server.insert(key.clone(), plain(value));
-            sources.insert(format!("server.{key}"), "scenario".to_string());
-        }
-        for (key, value) in &overrides.server {
-            server.insert(key.clone(), value.clone());
-            sources.insert(format!("server.{key}"), "--set".to_string());
-        }
-        let mut features = BTreeMap::from([(ELR_FEATURE.to_string(), 1)]);
-        for name in features.keys() {
-            sources.insert(format!("features.{name}"), "default".to_string());
-        }
-        for (name, level) in &overrides.features {
-            features.insert(name.clone(), *level);
-            sources.insert(format!("features.{name}"), "--feature".to_string());
-        }
+        let server = server(scenario, overrides, &mut sources);
+        let features = levels(scenario, overrides, &mut sources)?;
         if overrides.bug.is_some() {
             sources.insert("bug".to_string(), "--bug".to_string());
         }
         if !is_default(&overrides.disk) {
             sources.insert("disk".to_string(), "--disk".to_string());
         }
-        let elr = features[ELR_FEATURE] >= 1;
+        let elr = features.get(ELR_FEATURE).is_some_and(|level| *level >= 1);
         if let Some(target) = scenario
             .targets()
             .find(|target| !elr && target.starts_with("in-elr"))
@@ -234,18 +304,29 @@ impl Plan {
             ));
         }
         voters_change(scenario, &features)?;
-        let steps = scenario.steps.iter().map(|step| draw.step(step, elr)).collect();
+        let steps = scenario.steps.iter().map(|step| draw.step(step, elr));
+        let times = u64::from(overrides.system.limits_times);
+        let longer = |step: PlannedStep| PlannedStep {
+            limit_ms: step.limit_ms * times,
+            ..step
+        };
+        let steps = steps.map(longer).collect();
         sources.append(&mut draw.sources);
+        if times > 1 {
+            let word = format!("scenario, {times} times for {}", overrides.system.name);
+            sources.insert("limits".to_string(), word);
+        }
         let flushed = server.get(FLUSH_PROPERTY).is_some_and(|value| value == "1");
         Ok(Plan {
             scenario: scenario.name.clone(),
             summary: scenario.summary.clone(),
             seed,
-            system: "reference".into(),
+            system: overrides.system.name.clone(),
+            system_version: overrides.system.version.clone(),
             ackall_version: env!("CARGO_PKG_VERSION").into(),
             command: command.into(),
             promises: promises(scenario, flushed),
-            limit_ms: scenario.limit.as_millis() as u64 + overrides.time_ms.unwrap_or(0),
+            limit_ms: scenario.limit.as_millis() as u64 * times + overrides.time_ms.unwrap_or(0),
             time_ms: overrides
                 .time_ms
                 .or(scenario.time.map(|time| time.as_millis() as u64)),

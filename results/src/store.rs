@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// The description of the system under test, as it ran.
+pub const SYSTEM: &str = "system.toml";
 /// The file with the run's plan.
 pub const PLAN: &str = "plan.toml";
 /// The file with the run's history.

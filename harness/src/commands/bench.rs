@@ -1,6 +1,7 @@
 //! `ackall bench`: boot to the first acknowledged record, and operations recorded a second. Ratios against a peer are
 //! not made here; the figures go to `docs/` with the machine.
 
+use crate::cli::SystemArgs;
 use crate::error::{Error, Status};
 use crate::scenario::Scenario;
 use history::{Body, Header, Key, Kind, Process, Recorder, Send};
@@ -26,7 +27,7 @@ struct Figures {
 }
 
 /// Measures and prints.
-pub fn bench(boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
+pub fn bench(system: &SystemArgs, boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
     let folder = Folder::make()?;
     let (recorded_per_s, kept) = record(&folder.0, operations)?;
     let (mut seconds, mut without_ack) = (Vec::new(), 0);
@@ -34,7 +35,7 @@ pub fn bench(boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
         if !json {
             eprintln!("boot {} of {boots}", boot + 1);
         }
-        match boot_once(&folder.0, boot)? {
+        match boot_once(system, &folder.0, boot)? {
             Some(figure) => seconds.push(figure),
             None => without_ack += 1,
         }
@@ -91,11 +92,15 @@ impl Drop for Folder {
 }
 
 /// One run of `calm` in a process of its own; the seconds from the first node's exec to the first ack.
-fn boot_once(folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
+fn boot_once(system: &SystemArgs, folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
+    let mut command = Command::new("/proc/self/exe");
+    if let Some(home) = &system.kafka_home {
+        command.env("ACKALL_KAFKA_HOME", home);
+    }
     let failed =
         |why: String| Error::internal("measuring a boot", why, "run `ackall calm --time 1s` by hand");
     let run_dir = folder.join(format!("boot-{boot}"));
-    let output = Command::new("/proc/self/exe")
+    let output = command
         .args([
             "run",
             "calm",
@@ -106,6 +111,7 @@ fn boot_once(folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
             "--keep-disks",
             "never",
         ])
+        .args(["--system", &system.system])
         .args(["--seed", &boot.to_string(), "--run-dir"])
         .arg(&run_dir)
         .stderr(Stdio::inherit())

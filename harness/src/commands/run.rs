@@ -22,14 +22,14 @@ pub const SPACE_BYTES: u64 = 1 << 30;
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let scenario = Scenario::find(&args.scenario)?;
     let overrides = overrides(args)?;
+    let system = &overrides.system;
     let seeds = args.seeds()?;
     let command = typed(words);
     let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
     // Every mistake of the scenario and the flags shows before anything starts.
     let first = plan(seeds[0])?;
-    let system = System::reference();
-    check_bug(&system, first.bug.as_deref())?;
-    check_properties(&system, &first)?;
+    check_bug(system, first.bug.as_deref())?;
+    check_properties(system, &first)?;
     if args.dry_run {
         say_as_is!("{}", text_of(&first)?);
         return Ok(Status::Pass);
@@ -38,7 +38,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let mut status = Status::Pass;
     let mut statuses = Vec::new();
     for seed in &seeds {
-        let one = match one_run(args, &plan(*seed)?) {
+        let one = match one_run(args, system, &plan(*seed)?) {
             Ok(one) => one,
             Err(error) if seeds.len() == 1 => return Err(error),
             Err(error) => {
@@ -95,6 +95,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         time_ms: time_ms.map(|time| time.as_millis() as u64),
         bug: args.bug.clone(),
         disk: args.disk,
+        system: crate::system::find(&args.system)?,
     })
 }
 
@@ -111,6 +112,15 @@ struct Property {
 }
 
 impl Property {
+    /// One of which only the name is known.
+    fn of_any_kind(name: &str) -> Property {
+        Property {
+            name: name.to_owned(),
+            kind: String::new(),
+            least: None,
+        }
+    }
+
     /// Why a value is none of this property's, if so.
     fn refuses(&self, value: &str) -> Option<String> {
         let least = self.least.unwrap_or(i64::MIN);
@@ -130,15 +140,10 @@ impl Property {
     }
 }
 
-/// What a command of the system's prints about the system: JSON.
-fn ask<T: serde::de::DeserializeOwned>(system: &System, what: &str, argv: &[String]) -> Result<T, Error> {
-    let failed = |why: String| {
-        Error::internal(
-            format!("asking the system {} for its {what}", system.name),
-            why,
-            format!("run `{}` by hand", argv.join(" ").replace("{self}", "ackall")),
-        )
-    };
+/// What a command of the system's prints about the system.
+fn ask(system: &System, what: &str, argv: &[String]) -> Result<Vec<u8>, Error> {
+    let argv = system.asking(argv);
+    let failed = |why: String| not_told(system, what, &argv, why);
     let (program, arguments) = argv
         .split_first()
         .ok_or_else(|| failed("its command is empty".into()))?;
@@ -150,13 +155,58 @@ fn ask<T: serde::de::DeserializeOwned>(system: &System, what: &str, argv: &[Stri
     let output = Command::new(program)
         .args(arguments)
         .output()
-        .map_err(|e| failed(e.to_string()))?;
-    serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))
+        .map_err(|e| failed(format!("{program}: {e}")))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().last().unwrap_or_default();
+    Err(failed(format!("it ended with {}: {last}", output.status)))
+}
+
+fn not_told(system: &System, what: &str, argv: &[String], why: String) -> Error {
+    Error::internal(
+        format!("asking the system {} for its {what}", system.name),
+        why,
+        format!("run `{}` by hand", argv.join(" ").replace("{self}", "ackall")),
+    )
+}
+
+/// The same, where it is JSON.
+fn ask_json<T: serde::de::DeserializeOwned>(
+    system: &System,
+    what: &str,
+    argv: &[String],
+) -> Result<T, Error> {
+    let told = ask(system, what, argv)?;
+    serde_json::from_slice(&told).map_err(|e| not_told(system, what, argv, e.to_string()))
+}
+
+/// The properties that a configuration of the system may have; none where it does not say.
+fn known_properties(system: &System) -> Result<Option<Vec<Property>>, Error> {
+    let Some(properties) = &system.properties else {
+        return Ok(None);
+    };
+    let Some([before, after]) = &properties.between else {
+        return ask_json(system, "properties", &properties.argv).map(Some);
+    };
+    let told = ask(system, "properties", &properties.argv)?;
+    let text = String::from_utf8_lossy(&told).into_owned();
+    let names = text.split(before.as_str()).skip(1);
+    let names = names.filter_map(|part| part.split_once(after.as_str()).map(|(name, _)| name));
+    let known: Vec<Property> = names.map(Property::of_any_kind).collect();
+    if known.is_empty() {
+        let why = format!("it says nothing between {before:?} and {after:?}");
+        return Err(not_told(system, "properties", &properties.argv, why));
+    }
+    Ok(Some(known))
 }
 
 /// Asks the system, by its own command, which properties it knows, and refuses others.
 pub(super) fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
-    let known: Vec<Property> = ask(system, "properties", &system.properties)?;
+    let Some(known) = known_properties(system)? else {
+        return Ok(());
+    };
     for (key, value) in &plan.server {
         check_property(system, &known, key, value)?;
     }
@@ -174,7 +224,7 @@ pub(super) fn check_bug(system: &System, bug: Option<&str>) -> Result<(), Error>
             "leave --bug out, or run the reference cluster",
         ));
     };
-    let names: Vec<String> = ask(system, "bugs", &bugs.names)?;
+    let names: Vec<String> = ask_json(system, "bugs", &bugs.names)?;
     if names.iter().any(|name| name == bug) {
         return Ok(());
     }
@@ -220,10 +270,21 @@ fn check_property(system: &System, known: &[Property], key: &str, value: &str) -
         Some(why) => Err(Error::usage(
             what,
             why,
-            "ackall node properties   lists them, with types and defaults",
+            "ackall node properties   lists those of the reference cluster, with types and defaults",
         )),
         None => Ok(()),
     }
+}
+
+/// Writes all that the conductor is to know: the plan, and the system as it is described.
+pub(super) fn write_plan(run_dir: &Path, system: &System, plan: &Plan) -> Result<(), Error> {
+    let description = toml::to_string(system)
+        .map_err(|e| Error::internal("writing the system as TOML", e, "report this: it is a bug"))?;
+    for (name, text) in [(store::PLAN, text_of(plan)?), (store::SYSTEM, description)] {
+        let path = run_dir.join(name);
+        store::write_whole(&path, text.as_bytes()).map_err(|e| cannot_write(&path, &e))?;
+    }
+    Ok(())
 }
 
 pub(super) fn text_of(plan: &Plan) -> Result<String, Error> {
@@ -232,14 +293,11 @@ pub(super) fn text_of(plan: &Plan) -> Result<String, Error> {
 }
 
 /// One run: folder, plan, ground, result.
-fn one_run(args: &RunArgs, plan: &Plan) -> Result<Status, Error> {
+fn one_run(args: &RunArgs, system: &System, plan: &Plan) -> Result<Status, Error> {
     let folder = Folder::make(&args.out, args.run_dir.as_deref(), plan)?;
     let run_dir = &folder.path;
     check_space(run_dir).inspect_err(|_| folder.remove())?;
-    let text = text_of(plan)?;
-    store::write_whole(&run_dir.join(store::PLAN), text.as_bytes())
-        .map_err(|e| cannot_write(&run_dir.join(store::PLAN), &e))
-        .inspect_err(|_| folder.remove())?;
+    write_plan(run_dir, system, plan).inspect_err(|_| folder.remove())?;
     folder.own();
     let progress = !args.quiet && !args.no_progress;
     if progress {

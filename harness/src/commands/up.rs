@@ -1,7 +1,7 @@
 //! `ackall up`: a cluster by hand, on the same ground as a run. In the foreground it ends with Ctrl-C; detached it ends
 //! with `ackall down`.
 
-use super::run::{Folder, cannot_write, check_bug, check_properties, check_space, sudo_user, text_of, typed};
+use super::run::{Folder, check_bug, check_properties, check_space, sudo_user, typed, write_plan};
 use crate::cli::{UpArgs, drawn_seed, features, properties};
 use crate::error::{Error, Status};
 use crate::hand::{Ask, Hand, Held, Place, State, Told};
@@ -28,34 +28,34 @@ pub fn up(args: &UpArgs, words: &[String]) -> Result<Status, Error> {
     if args.detach {
         return detach(args, &place, words);
     }
-    let plan = plan(args, words)?;
+    let (system, plan) = plan(args, words)?;
     if args.detached {
         // A terminal that closes takes its session with it.
         ground::leave_session().map_err(|e| {
             Error::internal("leaving the terminal", e, "leave --detach out, and end it with &")
         })?;
     }
-    front(args, &place, &plan)
+    front(args, &place, &system, &plan)
 }
 
-fn plan(args: &UpArgs, words: &[String]) -> Result<Plan, Error> {
+fn plan(args: &UpArgs, words: &[String]) -> Result<(System, Plan), Error> {
     let overrides = Overrides {
         server: properties(&args.set)?.into_iter().collect(),
         features: features(&args.feature)?.into_iter().collect(),
         bug: args.bug.clone(),
         disk: args.disk,
+        system: crate::system::find(&args.system)?,
         ..Overrides::default()
     };
     let seed = args.seed.map_or_else(drawn_seed, Ok)?;
     let plan = Plan::by_hand(seed, &overrides, args.keep_disks, &typed(words))?;
-    let system = System::reference();
-    check_bug(&system, plan.bug.as_deref())?;
-    check_properties(&system, &plan)?;
-    Ok(plan)
+    check_bug(&overrides.system, plan.bug.as_deref())?;
+    check_properties(&overrides.system, &plan)?;
+    Ok((overrides.system, plan))
 }
 
 /// The front: takes the name, the ports and a folder, launches, and tells how it ended.
-fn front(args: &UpArgs, place: &Place, plan: &Plan) -> Result<Status, Error> {
+fn front(args: &UpArgs, place: &Place, system: &System, plan: &Plan) -> Result<Status, Error> {
     let held = place.hold()?;
     // No more brokers than a plan has.
     let loopback = Loopback::bind(args.port, BROKERS as u16);
@@ -71,10 +71,7 @@ fn front(args: &UpArgs, place: &Place, plan: &Plan) -> Result<Status, Error> {
         )
     })?;
     let folder = Folder::make(&args.out, args.run_dir.as_deref(), plan)?;
-    let prepared = check_space(&folder.path).and_then(|()| {
-        let path = folder.path.join(store::PLAN);
-        store::write_whole(&path, text_of(plan)?.as_bytes()).map_err(|e| cannot_write(&path, &e))
-    });
+    let prepared = check_space(&folder.path).and_then(|()| write_plan(&folder.path, system, plan));
     prepared.inspect_err(|_| folder.remove())?;
     folder.own();
     let hand = Hand {

@@ -9,7 +9,7 @@ use crate::target::Names;
 use client::Options;
 use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
 use client::observer::{ClusterView, Observer, ObserverOptions};
-use clusters::{Cluster, Layout, ProgramTold, RoleKind, System};
+use clusters::{Cluster, Layout, ProgramTold, RoleKind};
 use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
 use results::store;
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
 use workloads::{Append, AppendPlan, Context, Counters, FinalReadPlan, Processes, final_read};
 
-/// How long the cluster may take until it has created the topic.
-const BOOT_LIMIT: Duration = Duration::from_secs(30);
+/// How long a cluster that serves may take until it has created the topic.
+const TOPIC_LIMIT: Duration = Duration::from_secs(30);
 /// Between two attempts at creating the topic.
 const PAUSE: Duration = Duration::from_millis(20);
 /// A producer's rest after an acknowledgement: several thousand records in a run, not hundreds of thousands.
@@ -190,9 +190,11 @@ impl Booted {
         })
     }
 
-    /// Creates the topic, and puts the load on.
+    /// Waits until the cluster serves, looks whether it is what was asked for, creates the topic, and puts the load on.
     async fn load(&mut self, plan: &Plan) -> Result<(), Error> {
-        create_topic(plan, &self.cluster, &self.context.cluster, self.view.clone()).await?;
+        self.serve().await?;
+        check_levels(plan, &self.context.cluster).await?;
+        create_topic(plan, &self.cluster, &self.context.cluster).await?;
         let load = Append::start(append_plan(plan), self.context.clone())
             .map_err(|e| Error::internal("starting the load", e, "report this: the plan was checked"))?;
         self.counters = load.counters();
@@ -203,6 +205,26 @@ impl Booted {
         }));
         self.load = Some(load);
         Ok(())
+    }
+
+    /// Waits until every node serves.
+    ///
+    /// # Errors
+    /// 70, with the reason from the log of a node that ended, or of those that do not serve in time.
+    async fn serve(&mut self) -> Result<(), Error> {
+        let cluster = self.cluster.clone();
+        let what = "waiting until the cluster serves";
+        tokio::select! {
+            up = all_serve(self.view.clone(), &cluster) => up.map_err(|why| not_up(&cluster, what.into(), &why)),
+            alarm = self.alarms.next() => match alarm {
+                Alarm::NodeDied { node, how } => Err(Error::internal(
+                    format!("starting node {node}"),
+                    format!("it {how}; its log says: {}", cluster.log_reason(node)),
+                    "read the node's log in the run's folder",
+                )),
+                alarm => Err(super::alarm_error(&alarm)),
+            },
+        }
     }
 
     /// Writes a step into the history.
@@ -317,7 +339,7 @@ fn lay_out(
 ) -> Result<Arc<Cluster>, Error> {
     let layout = Layout {
         run_dir,
-        system: System::reference(),
+        system: super::read_system(run_dir)?,
         controllers: crate::plan::CONTROLLERS,
         brokers: crate::plan::BROKERS,
         cluster_id: cluster_id(run_dir),
@@ -378,13 +400,35 @@ fn append_plan(plan: &Plan) -> AppendPlan {
     }
 }
 
-/// Creates the topic as soon as a broker takes it, and waits until all of its replicas are in sync.
-async fn create_topic(
-    plan: &Plan,
-    cluster: &Cluster,
-    clients: &client::Cluster,
-    view: watch::Receiver<ClusterView>,
-) -> Result<(), Error> {
+/// Looks whether the feature levels in force are those of the plan, as a broker tells any client.
+///
+/// # Errors
+/// 70, where they are not, or no broker tells.
+async fn check_levels(plan: &Plan, clients: &client::Cluster) -> Result<(), Error> {
+    let what = "looking which feature levels are in force";
+    let connection = clients.connect_any().await.map_err(|e| {
+        let why = e.map_or("there are no brokers".into(), |e| e.to_string());
+        Error::internal(what, why, "read the brokers' logs in the run's folder")
+    })?;
+    for (name, asked) in &plan.features {
+        let told = connection.server().features.get(name);
+        // A server leaves out what has level 0.
+        let in_force = told.map_or(0, |feature| feature.finalised);
+        if in_force != *asked {
+            return Err(Error::internal(
+                format!("{what}, by ApiVersions"),
+                format!(
+                    "{name} has level {in_force}, and {asked} was asked for when the disks were formatted"
+                ),
+                "see what the format step said, in the nodes' logs",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Creates the topic as soon as a broker takes it.
+async fn create_topic(plan: &Plan, cluster: &Cluster, clients: &client::Cluster) -> Result<(), Error> {
     let minimum = plan.topic.min_insync_replicas.to_string();
     let topic = CreateTopic {
         name: plan.topic.name.clone(),
@@ -392,8 +436,7 @@ async fn create_topic(
         configs: BTreeMap::from([("min.insync.replicas".to_string(), minimum)]),
         timeout: Duration::from_secs(1),
     };
-    let deadline = Instant::now() + BOOT_LIMIT;
-    let _ = all_serve(view.clone()).await;
+    let deadline = Instant::now() + TOPIC_LIMIT;
     let mut why = String::from("nobody answered");
     while Instant::now() < deadline {
         match clients.connect_any().await {
@@ -408,44 +451,51 @@ async fn create_topic(
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Err(not_up(
-        cluster,
-        format!("creating the topic {} within {BOOT_LIMIT:?}", plan.topic.name),
-        &why,
-    ))
+    let what = format!("creating the topic {} within {TOPIC_LIMIT:?}", plan.topic.name);
+    Err(not_up(cluster, what, &why))
 }
 
-/// Waits until every broker is in the metadata log and not fenced, and a controller is active.
+/// Waits until every broker is in the metadata log and not fenced, a controller is active, and each node has said what
+/// the system's description waits for.
 ///
 /// # Errors
 /// What is missing past the limit.
-pub async fn all_serve(mut view: watch::Receiver<ClusterView>) -> Result<(), String> {
-    let all_unfenced = |view: &ClusterView| {
-        let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
-        unfenced >= crate::plan::BROKERS as usize && view.quorum.leader >= 0
+pub async fn all_serve(mut view: watch::Receiver<ClusterView>, cluster: &Cluster) -> Result<(), String> {
+    let limit = cluster.ready_limit();
+    let unfenced = |view: &ClusterView| view.brokers.values().filter(|broker| !broker.fenced).count();
+    let all_unfenced =
+        |view: &ClusterView| unfenced(view) >= crate::plan::BROKERS as usize && view.quorum.leader >= 0;
+    let ready = async {
+        if view.wait_for(all_unfenced).await.is_err() {
+            return false;
+        }
+        while !cluster.all_said_ready() {
+            tokio::time::sleep(PAUSE).await;
+        }
+        true
     };
-    if let Ok(Ok(_)) = tokio::time::timeout(BOOT_LIMIT, view.wait_for(all_unfenced)).await {
+    if tokio::time::timeout(limit, ready).await == Ok(true) {
         return Ok(());
     }
     let view = view.borrow();
-    let unfenced = view.brokers.values().filter(|broker| !broker.fenced).count();
     Err(format!(
-        "{unfenced} of {} brokers serve after {BOOT_LIMIT:?}, and the active controller is {}",
+        "{} of {} brokers serve after {limit:?}, and the active controller is {}",
+        unfenced(&view),
         crate::plan::BROKERS,
         view.quorum.leader
     ))
 }
 
-/// A cluster that did not come up, with the ends of its nodes' logs.
+/// A cluster that did not come up, with what its nodes' logs say.
 pub fn not_up(cluster: &Cluster, what: String, why: &str) -> Error {
     let logs: Vec<String> = cluster
         .nodes()
         .iter()
-        .map(|node| format!("node {}: {}", node.id, cluster.log_tail(node.id)))
+        .map(|node| format!("node {}: {}", node.id, cluster.log_reason(node.id)))
         .collect();
     Error::internal(
         what,
-        format!("{why}; the nodes' logs end: {}", logs.join("; ")),
+        format!("{why}; the nodes' logs say: {}", logs.join("; ")),
         "read the nodes' logs in the run's folder",
     )
 }

@@ -158,7 +158,7 @@ impl Table<'_> {
     /// Waits until all serve; the end, where a signal comes first.
     async fn come_up(&mut self) -> Result<Option<End>, Error> {
         tokio::select! {
-            up = all_serve(self.booted.view.clone()) => match up {
+            up = all_serve(self.booted.view.clone(), &self.booted.cluster) => match up {
                 Ok(()) => Ok(None),
                 Err(why) => Err(not_up(&self.booted.cluster, format!("starting the cluster {:?}", self.hand.name), &why)),
             },

@@ -15,6 +15,7 @@ use crate::hand::Hand;
 use crate::judge;
 use crate::plan::Plan;
 use boot::Booted;
+use clusters::System;
 pub use hand::unknown_fault;
 use nodes::Alarm;
 use progress::Progress;
@@ -117,6 +118,14 @@ fn read_plan(run_dir: &Path) -> Result<Plan, Error> {
     let text = fs::read_to_string(&path)
         .map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))?;
     toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))
+}
+
+/// The system, as the front has described it.
+pub(crate) fn read_system(run_dir: &Path) -> Result<System, Error> {
+    let path = run_dir.join(store::SYSTEM);
+    let text = fs::read_to_string(&path)
+        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))?;
+    System::read(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {

@@ -49,7 +49,7 @@ struct Known<'a> {
 /// # Errors
 /// The first mistake.
 pub fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let first = clusters::System::reference().controller.first_id;
+    let first = clusters::FIRST_CONTROLLER;
     let mut known = Known {
         scenario,
         controllers: (first..first + CONTROLLERS).collect(),

@@ -2,7 +2,7 @@
 
 use super::left::Whole;
 use super::{each, rounds};
-use clusters::{Cluster, Format, Layout, Role, System};
+use clusters::{Cluster, Layout, System};
 use ground::{Ground, Limit};
 use nemesis::{Field, Measured, NotTaken, Order, Params, Value};
 use std::collections::BTreeMap;
@@ -79,28 +79,8 @@ fn no_cgroups(cluster: &Cluster) -> Option<String> {
 }
 
 fn talkative() -> System {
-    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-    let role = |first_id| Role {
-        first_id,
-        port: 7000,
-        template: String::new(),
-        host: None,
-    };
-    System {
-        name: "talkative".into(),
-        properties: words(&["true"]),
-        start: words(&["{self}", "__talker", "{voters}", "{address}:7000", "{disk}"]),
-        trouble: vec![],
-        format: Format {
-            argv: words(&["true"]),
-            feature: vec![],
-            first: vec![],
-            joins: vec![],
-        },
-        bugs: None,
-        controller: role(100),
-        broker: role(0),
-    }
+    let start = ["{self}", "__talker", "{voters}", "{address}:7000", "{disk}"];
+    System::of_commands("talkative", &["true"], &start, 7000)
 }
 
 impl Stage {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clusters::{Cluster, Event, Format, Layout, Role, System};
+use clusters::{Cluster, Event, Layout, System};
 use ground::Ground;
 use nemesis::{Field, Measured, NotTaken, Order, Params, Value};
 use tokio::sync::broadcast::Receiver;
@@ -19,28 +19,10 @@ pub const TWO: i32 = 101;
 
 /// A system whose nodes do nothing but keep their disks busy.
 fn scribes() -> System {
-    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-    let role = |first_id| Role {
-        first_id,
-        port: PORT,
-        template: String::new(),
-        host: None,
-    };
-    System {
-        name: "scribes".into(),
-        properties: words(&["true"]),
-        start: words(&["{self}", "__scribe", "{disk}"]),
-        trouble: vec!["panicked at".into()],
-        format: Format {
-            argv: words(&["{self}", "__format", "{disk}"]),
-            feature: vec![],
-            first: vec![],
-            joins: vec![],
-        },
-        bugs: None,
-        controller: role(ONE),
-        broker: role(0),
-    }
+    let start = ["{self}", "__scribe", "{disk}"];
+    let mut system = System::of_commands("scribes", &["{self}", "__format", "{disk}"], &start, PORT);
+    system.trouble = vec!["panicked at".into()];
+    system
 }
 
 pub struct Night {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::chatter::FLIPPED;
-use clusters::{Cluster, Format, Layout, Port, Role, System};
+use clusters::{Cluster, Layout, Port, System};
 use ground::Ground;
 use nemesis::{Field, Measured, NotTaken, Order, Params, Value};
 
@@ -47,28 +47,10 @@ pub fn run(folder: &Path) -> ExitCode {
 
 /// A system whose nodes do nothing but talk.
 fn talkative() -> System {
-    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-    let role = |first_id| Role {
-        first_id,
-        port: PORT,
-        template: String::new(),
-        host: None,
-    };
-    System {
-        name: "talkative".into(),
-        properties: words(&["true"]),
-        start: words(&["{self}", "__chatter", "{voters}", "{address}:7000"]),
-        trouble: vec![FLIPPED.into()],
-        format: Format {
-            argv: words(&["true"]),
-            feature: vec![],
-            first: vec![],
-            joins: vec![],
-        },
-        bugs: None,
-        controller: role(100),
-        broker: role(0),
-    }
+    let start = ["{self}", "__chatter", "{voters}", "{address}:7000"];
+    let mut system = System::of_commands("talkative", &["true"], &start, PORT);
+    system.trouble = vec![FLIPPED.into()];
+    system
 }
 
 struct Night {

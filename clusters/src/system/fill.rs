@@ -1,90 +1,12 @@
-//! A system under test, as data: how its nodes are configured, formatted, started and recognised.
+//! How the words of a system's file are replaced, for one node.
+//!
+//! Known everywhere are `{self}`, which the ground replaces, the file's own `[variables]`, and what a [`Fill`] holds; the
+//! rest only where they have a meaning.
 
-use serde::Deserialize;
+use super::{HomeFile, Role, System};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
-
-/// The reference cluster, in the form that users write for their own systems.
-const REFERENCE: &str = include_str!("../systems/reference.toml");
-
-/// A system, as its TOML file has it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct System {
-    /// Its name.
-    pub name: String,
-    /// The command that prints the properties which a configuration may have.
-    pub properties: Vec<String>,
-    /// The command that runs a node until it is told to stop; the argument `{bug}` becomes the arguments of
-    /// the bug that is on, if one is.
-    pub start: Vec<String>,
-    /// Parts of log lines that mean trouble.
-    pub trouble: Vec<String>,
-    /// How a node's disk is formatted.
-    pub format: Format,
-    /// The bugs that can be switched on; none where the system has none to offer.
-    #[serde(default)]
-    pub bugs: Option<Bugs>,
-    /// The controllers.
-    pub controller: Role,
-    /// The brokers.
-    pub broker: Role,
-}
-
-/// How a node's disk is formatted, once, before its first start.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Format {
-    /// The command; the argument `{features}` becomes the arguments of each feature.
-    pub argv: Vec<String>,
-    /// The arguments of one feature, from `{feature}` and `{level}`.
-    pub feature: Vec<String>,
-    /// Where the voters of the metadata quorum may change: the arguments that stand for `{quorum}` in the command, of
-    /// one of the first voters, which are `{first_voters}`.
-    #[serde(default)]
-    pub first: Vec<String>,
-    /// And those of any other node.
-    #[serde(default)]
-    pub joins: Vec<String>,
-}
-
-/// Bugs that can be switched on by name, for the harness to notice.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bugs {
-    /// The command that prints their names.
-    pub names: Vec<String>,
-    /// The arguments that switch on the bug `{bug}`.
-    pub argv: Vec<String>,
-}
-
-/// A kind of node.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Role {
-    /// The number of the first node; the others follow.
-    pub first_id: i32,
-    /// The port it listens on.
-    pub port: u16,
-    /// Its configuration file.
-    pub template: String,
-    /// Its listener for clients on the host; none where it has none to offer.
-    #[serde(default)]
-    pub host: Option<HostListener>,
-}
-
-/// A second listener of a node, to which a port of the host's loopback leads.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HostListener {
-    /// The port it listens on, on the node.
-    pub port: u16,
-    /// What stands for `{host_listener}` in the template.
-    pub listener: String,
-    /// What stands for `{host_advertised}` in the template, from `{host_port}`.
-    pub advertised: String,
-}
 
 /// How a node's metadata quorum begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +34,8 @@ pub struct Fill<'a> {
     pub first: First<'a>,
     /// The configuration file.
     pub config: &'a Path,
+    /// The node's home: its configuration, its log and further files are in it.
+    pub home: &'a Path,
     /// The folder on the node's own disk.
     pub disk: &'a Path,
     /// The plan's properties.
@@ -121,12 +45,6 @@ pub struct Fill<'a> {
 }
 
 impl System {
-    /// The reference cluster.
-    pub fn reference() -> System {
-        // The file is part of the build, and a test reads it.
-        toml::from_str(REFERENCE).expect("systems/reference.toml is tested to parse")
-    }
-
     /// A node's configuration file.
     pub fn config(&self, role: &Role, fill: &Fill<'_>) -> String {
         let host = match (&role.host, fill.host_port) {
@@ -145,7 +63,25 @@ impl System {
             .iter()
             .map(|(k, v)| format!("{k}={v}\n"))
             .collect();
-        fill.text(&text).replace("{properties}\n", &properties)
+        self.text(&text, fill).replace("{properties}\n", &properties)
+    }
+
+    /// A further file of a node's.
+    pub fn file(&self, file: &HomeFile, fill: &Fill<'_>) -> String {
+        self.text(file.text.trim_start_matches('\n'), fill)
+    }
+
+    /// The environment of each command, beside the one that the run was started with.
+    pub fn environment(&self, fill: &Fill<'_>) -> Vec<(String, String)> {
+        let variables = self.environment.iter();
+        variables
+            .map(|(name, value)| (name.clone(), self.text(value, fill)))
+            .collect()
+    }
+
+    /// The command that prints the properties a configuration may have, or the names of bugs: of no node.
+    pub fn asking(&self, argv: &[String]) -> Vec<String> {
+        argv.iter().map(|argument| self.own_words(argument)).collect()
     }
 
     /// The command that formats a node's disk.
@@ -157,10 +93,12 @@ impl System {
                 continue;
             }
             if argument != "{features}" {
-                argv.push(fill.text(argument));
+                argv.push(self.text(argument, fill));
                 continue;
             }
-            for (name, level) in features {
+            // A level 0 of what this version does not know is what it has.
+            let known = |name: &String| self.features().any(|(known, _)| known == name);
+            for (name, level) in features.iter().filter(|(name, _)| known(name)) {
                 let fill = |a: &String| {
                     a.replace("{feature}", name)
                         .replace("{level}", &level.to_string())
@@ -188,12 +126,36 @@ impl System {
         let mut argv = Vec::new();
         for argument in &self.start {
             if argument != "{bug}" {
-                argv.push(fill.text(argument));
+                argv.push(self.text(argument, fill));
             } else if let (Some(bugs), Some(bug)) = (&self.bugs, bug) {
                 argv.extend(bugs.argv.iter().map(|argument| argument.replace("{bug}", bug)));
             }
         }
         argv
+    }
+}
+
+impl System {
+    /// The words of the file's own replaced; none stands in another.
+    fn own_words(&self, template: &str) -> String {
+        let mut text = template.replace("{version}", &self.version);
+        for (word, value) in &self.variables {
+            text = text.replace(&format!("{{{word}}}"), value);
+        }
+        text
+    }
+
+    /// Replaces all but `{self}`, which the ground knows, and `{properties}`.
+    fn text(&self, template: &str, fill: &Fill<'_>) -> String {
+        self.own_words(template)
+            .replace("{cluster_id}", fill.cluster_id)
+            .replace("{node_id}", &fill.node_id.to_string())
+            .replace("{address}", &fill.address.to_string())
+            .replace("{quorum}", &fill.quorum())
+            .replace("{voters}", fill.voters)
+            .replace("{config}", &fill.config.display().to_string())
+            .replace("{home}", &fill.home.display().to_string())
+            .replace("{disk}", &fill.disk.display().to_string())
     }
 }
 
@@ -209,18 +171,6 @@ impl Fill<'_> {
         });
         let addresses: Vec<&str> = addresses.collect();
         format!("controller.quorum.bootstrap.servers={}", addresses.join(","))
-    }
-
-    /// Replaces all but `{self}`, which the ground knows, and `{properties}`.
-    fn text(&self, template: &str) -> String {
-        template
-            .replace("{cluster_id}", self.cluster_id)
-            .replace("{node_id}", &self.node_id.to_string())
-            .replace("{address}", &self.address.to_string())
-            .replace("{quorum}", &self.quorum())
-            .replace("{voters}", self.voters)
-            .replace("{config}", &self.config.display().to_string())
-            .replace("{disk}", &self.disk.display().to_string())
     }
 }
 
@@ -239,6 +189,7 @@ mod tests {
             voters: "100@10.9.0.1:9093",
             first: First::Fixed,
             config: Path::new("/r/server.properties"),
+            home: Path::new("/r"),
             disk: Path::new("/r/mount"),
             properties: &properties,
             host_port: None,
@@ -290,6 +241,7 @@ mod tests {
             voters: "100@10.9.0.1:9093,101@10.9.0.2:9093",
             first: First::Fixed,
             config: Path::new("/r/server.properties"),
+            home: Path::new("/r"),
             disk: Path::new("/r/mount"),
             properties: &properties,
             host_port: None,

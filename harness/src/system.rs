@@ -1,0 +1,53 @@
+//! Which system is under test: `--system`, made a description.
+
+use crate::cli::SystemArgs;
+use crate::error::{Error, Status, nearest};
+use clusters::{System, kafka};
+use std::path::Path;
+
+/// The reference cluster's name.
+const REFERENCE: &str = "reference";
+/// Apache Kafka's, without or with `:VERSION`.
+const APACHE_KAFKA: &str = "apache-kafka";
+
+/// The system that is asked for.
+///
+/// # Errors
+/// Usage, where there is none of that name, or its file has a mistake; 69, where it cannot be had here.
+pub fn find(args: &SystemArgs) -> Result<System, Error> {
+    let asked = args.system.as_str();
+    if asked == REFERENCE {
+        return Ok(System::reference());
+    }
+    if asked == APACHE_KAFKA {
+        return apache_kafka(None, args);
+    }
+    if let Some(version) = asked.strip_prefix("apache-kafka:") {
+        return apache_kafka(Some(version), args);
+    }
+    if asked.ends_with(".toml") {
+        return of_file(Path::new(asked));
+    }
+    let near = nearest(asked, [REFERENCE, APACHE_KAFKA]);
+    Err(Error::usage(
+        format!("looking for the system {asked}"),
+        format!("there is none of that name; the nearest are {}", near.join(", ")),
+        "--system reference, apache-kafka, apache-kafka:VERSION, or a file FILE.toml",
+    ))
+}
+
+fn of_file(path: &Path) -> Result<System, Error> {
+    let what = format!("reading the system in {}", path.display());
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Error::usage(&what, e, "name a file that describes a system: docs/systems.md"))?;
+    System::read(&text).map_err(|why| Error::usage(what, why, "docs/systems.md has the form, and an example"))
+}
+
+/// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.
+fn apache_kafka(version: Option<&str>, args: &SystemArgs) -> Result<System, Error> {
+    let lacking =
+        |absent: kafka::Absent| Error::new(Status::Unavailable, absent.what(), absent.why(), absent.next());
+    let cache = kafka::cache().map_err(lacking)?;
+    let jars = kafka::find(version, args.kafka_home.as_deref(), &cache).map_err(lacking)?;
+    Ok(System::apache_kafka(jars.version(), jars.variables()))
+}
