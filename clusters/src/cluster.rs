@@ -280,7 +280,7 @@ impl Cluster {
                     id,
                     name: format!("node-{id}"),
                     home: home.clone(),
-                    visible: Vec::new(),
+                    visible: system.installed(),
                 };
                 let address = ground.add_node(spec)?;
                 nodes.push(Node {
@@ -453,6 +453,11 @@ impl Cluster {
             Ok(done) => done,
             Err(_) => Err(self.format_failed(waiting[0], format!("did not end within {limit:?}"))),
         }
+    }
+
+    /// What a node sees of the system's own files.
+    pub(crate) fn installed(&self) -> Vec<PathBuf> {
+        self.system.installed()
     }
 
     /// How long the formatting of all disks may take.

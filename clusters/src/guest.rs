@@ -114,7 +114,7 @@ impl Cluster {
             id: host,
             name: format!("guest-{n}"),
             home: home.clone(),
-            visible: Vec::new(),
+            visible: self.installed(),
         };
         let address = self.ground.add_node(spec)?;
         let port = self.role_of(role).port;

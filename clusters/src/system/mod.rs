@@ -10,6 +10,7 @@ pub use fill::{Fill, First};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The reference cluster, in the form that users write for their own systems.
@@ -256,6 +257,14 @@ impl System {
             broker: role,
             files: Vec::new(),
         }
+    }
+
+    /// Folders and files that its commands name: a node sees them, wherever on the host they are.
+    pub fn installed(&self) -> Vec<PathBuf> {
+        let commands = [&self.start, &self.format.argv];
+        let words = commands.into_iter().flatten().chain(self.variables.values());
+        let paths = words.map(PathBuf::from);
+        paths.filter(|path| path.is_absolute() && path.exists()).collect()
     }
 
     /// The features of which this version has levels.
