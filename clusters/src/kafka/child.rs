@@ -1,5 +1,10 @@
 //! A process that ends within a limit, or is ended, with all that it said.
+//!
+//! One that is [leashed](Child::leashed) ends too when this process is killed: it hangs on a pipe whose other end only
+//! we have.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,6 +16,8 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A running process; killed where it is dropped.
 pub struct Child {
+    // Dropped first: it must not outlive the number that it would kill.
+    leash: Option<Leash>,
     child: std::process::Child,
     said: File,
 }
@@ -27,7 +34,24 @@ impl Child {
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
             .spawn()?;
-        Ok(Child { child, said })
+        Ok(Child {
+            leash: None,
+            child,
+            said,
+        })
+    }
+
+    /// Has it killed when this process is gone, however that comes.
+    pub fn leashed(mut self) -> io::Result<Child> {
+        self.leash = Some(Leash::on(self.child.id())?);
+        Ok(self)
+    }
+
+    /// Has it stop by itself.
+    pub fn terminate(&self) -> io::Result<()> {
+        // Our own child, not yet waited for: its number is nobody else's.
+        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
+        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
     }
 
     /// How it ended, if it has.
@@ -68,9 +92,35 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
+        self.leash = None;
         // Both fail only where it is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A shell that kills a process when it reads the end of a pipe.
+struct Leash(std::process::Child);
+
+impl Leash {
+    fn on(pid: u32) -> io::Result<Leash> {
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", "read -r _; kill -9 \"$0\" 2>/dev/null"])
+            .arg(pid.to_string());
+        let quiet = shell
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        quiet.spawn().map(Leash)
+    }
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        // Before the pipe is closed, so that it kills nobody.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -133,6 +183,34 @@ pub mod tests {
         sleeps.arg("60");
         let child = Child::start(sleeps, None).unwrap();
         assert_eq!(child.end(Duration::from_millis(60)).unwrap().0, None);
+    }
+
+    #[test]
+    fn one_on_a_leash_is_gone_when_its_owner_is_killed() {
+        let mut sleeps = Command::new("sleep");
+        sleeps.arg("60");
+        let mut child = Child::start(sleeps, None).unwrap().leashed().unwrap();
+        // What the kernel does when we are killed.
+        drop(child.leash.as_mut().unwrap().0.stdin.take());
+        while child.ended().unwrap().is_none() {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    #[test]
+    fn one_that_is_told_to_stop_stops_by_itself() {
+        let place = Place::new("stops");
+        let script = "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done";
+        let mut child = Child::start(place.script(script), None)
+            .unwrap()
+            .leashed()
+            .unwrap();
+        while child.said() != "up\n" {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        child.terminate().unwrap();
+        let (status, said) = child.end(Duration::from_secs(60)).unwrap();
+        assert_eq!((status.unwrap().code(), said.as_str()), (Some(3), "up\nbye\n"));
     }
 
     #[test]

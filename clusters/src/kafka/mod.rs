@@ -12,13 +12,16 @@
 //! 4. Without an archive all works as with one, only slower.
 
 mod absent;
+mod archive;
 mod cache;
 mod child;
 mod java;
 mod maven;
+mod training;
 mod versions;
 
 pub use absent::Absent;
+pub use archive::{Retry, Slow, TRAINING_LIMIT};
 pub use cache::{CACHE, cache};
 pub use java::Java;
 pub use maven::FETCH_LIMIT;
@@ -73,13 +76,15 @@ pub fn find(asked: Option<&str>, home: Option<&Path>, cache: &Path) -> Result<Ka
             (libs, version, source)
         }
     };
-    Ok(KafkaJars {
+    let mut jars = KafkaJars {
         libs,
         java,
         version,
         source,
         archive: None,
-    })
+    };
+    jars.archive = Some(jars.of().path(cache)).filter(|archive| archive.is_file());
+    Ok(jars)
 }
 
 impl KafkaJars {
@@ -106,6 +111,28 @@ impl KafkaJars {
     /// The archive of classes, where there is one for these jars and this Java.
     pub fn archive(&self) -> Option<&Path> {
         self.archive.as_deref()
+    }
+
+    /// Has an archive of classes made in `cache` where there is none yet, which takes as long as a start without one
+    /// takes, and once more; [`find`] has taken one that is there. Nodes of jars without one start slowly.
+    ///
+    /// # Errors
+    /// Why there is none. It is no error of a run.
+    pub fn train(&mut self, cache: &Path, retry: Retry) -> Result<(), Slow> {
+        if self.archive.is_some() {
+            return Ok(());
+        }
+        let java = || Command::new(self.java.path());
+        self.archive = Some(self.of().made(&java, cache, retry, TRAINING_LIMIT)?);
+        Ok(())
+    }
+
+    fn of(&self) -> archive::Of<'_> {
+        archive::Of {
+            version: &self.version,
+            libs: &self.libs,
+            java: &self.java,
+        }
     }
 
     /// The words that a system's description may use of them: `java` (the executable), `libs` (the folder:
