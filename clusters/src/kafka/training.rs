@@ -159,7 +159,7 @@ fn telling(said: &str) -> String {
     let lines = || said.lines().filter(|line| !line.trim().is_empty());
     let telling = lines().find(|line| TELLING.iter().any(|word| line.contains(word)));
     telling
-        .or_else(|| lines().last())
+        .or_else(|| lines().next_back())
         .unwrap_or("it said nothing")
         .to_owned()
 }
