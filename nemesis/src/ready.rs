@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-/// How long a started node may take until it accepts a connection.
-const LIMIT: Duration = Duration::from_secs(10);
 /// How long one attempt may take: the first SYN may meet a host that is not up.
 const ATTEMPT: Duration = Duration::from_millis(200);
 /// How long a node must have run where that it listens cannot be seen: one that does not like its disk ends sooner.
@@ -23,9 +21,16 @@ async fn accepts(cluster: &Cluster, node: i32) -> Result<Option<f64>, NotTaken> 
         (Port::Node(node), Port::Clients),
     ];
     let began = Instant::now();
-    while began.elapsed() < LIMIT {
+    let limit = cluster.ready_limit();
+    while began.elapsed() < limit {
         if accepts_now(cluster, node).await? {
             return Ok(Some(began.elapsed().as_secs_f64() * 1e3));
+        }
+        if !cluster.runs(node) {
+            return Err(NotTaken::NotSeen(format!(
+                "node {node} was started, and its program ended; its log says: {}",
+                cluster.log_reason(node)
+            )));
         }
         let is_kept = || {
             cluster
@@ -39,8 +44,8 @@ async fn accepts(cluster: &Cluster, node: i32) -> Result<Option<f64>, NotTaken> 
     }
     let address = cluster.node(node)?.address;
     Err(NotTaken::NotSeen(format!(
-        "node {node} was started and accepted no connection at {address} within {LIMIT:?}; its log ends: {}",
-        cluster.log_tail(node)
+        "node {node} was started and accepted no connection at {address} within {limit:?}; its log says: {}",
+        cluster.log_reason(node)
     )))
 }
 
