@@ -3,6 +3,7 @@
 use crate::cli::SystemArgs;
 use crate::error::{Error, Status, nearest};
 use clusters::{System, kafka};
+use std::io::Write;
 use std::path::Path;
 
 /// The reference cluster's name.
@@ -10,20 +11,29 @@ const REFERENCE: &str = "reference";
 /// Apache Kafka's, without or with `:VERSION`.
 const APACHE_KAFKA: &str = "apache-kafka";
 
+/// What the system is found for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be looked at: nothing is made for it.
+    Look,
+    /// To be started: what makes its start fast is made, where it is not there.
+    Start,
+}
+
 /// The system that is asked for.
 ///
 /// # Errors
 /// Usage, where there is none of that name, or its file has a mistake; 69, where it cannot be had here.
-pub fn find(args: &SystemArgs) -> Result<System, Error> {
+pub fn find(args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
     let asked = args.system.as_str();
     if asked == REFERENCE {
         return Ok(System::reference());
     }
     if asked == APACHE_KAFKA {
-        return apache_kafka(None, args);
+        return apache_kafka(None, args, purpose);
     }
     if let Some(version) = asked.strip_prefix("apache-kafka:") {
-        return apache_kafka(Some(version), args);
+        return apache_kafka(Some(version), args, purpose);
     }
     if asked.ends_with(".toml") {
         return of_file(Path::new(asked));
@@ -44,10 +54,16 @@ fn of_file(path: &Path) -> Result<System, Error> {
 }
 
 /// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.
-fn apache_kafka(version: Option<&str>, args: &SystemArgs) -> Result<System, Error> {
+fn apache_kafka(version: Option<&str>, args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
     let lacking =
         |absent: kafka::Absent| Error::new(Status::Unavailable, absent.what(), absent.why(), absent.next());
     let cache = kafka::cache().map_err(lacking)?;
-    let jars = kafka::find(version, args.kafka_home.as_deref(), &cache).map_err(lacking)?;
+    let mut jars = kafka::find(version, args.kafka_home.as_deref(), &cache).map_err(lacking)?;
+    if purpose == Purpose::Start
+        && let Err(slow) = jars.train(&cache, kafka::Retry::Never)
+    {
+        // A slow start is a start.
+        let _ = writeln!(std::io::stderr(), "{slow}");
+    }
     Ok(System::apache_kafka(jars.version(), jars.variables()))
 }

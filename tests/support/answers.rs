@@ -31,7 +31,12 @@ pub const FALLEN: Question = Question {
     fails: true,
 };
 /// Controls, all without eligible leader replicas: in none of them may anything be lost.
-pub const CONTROLS: [Question; 3] = [
+pub const CONTROLS: [Question; 4] = [
+    Question {
+        name: "calm",
+        args: &["calm", "--time", "5s", "--feature", OFF],
+        fails: false,
+    },
     Question {
         name: "last-replica-crash",
         args: &["last-replica-crash", "--feature", OFF],

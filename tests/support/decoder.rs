@@ -193,6 +193,15 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// How many acknowledged records the anomalies of a run call lost; 0 where it has no history.
+    pub fn lost_in(run: &Path) -> usize {
+        if run.join("history.jsonl").is_file() {
+            Facts::read(run).lost.len()
+        } else {
+            0
+        }
+    }
+
     /// Reads them from a run's folder.
     pub fn read(run: &Path) -> Facts {
         let lines = history::lines(run);

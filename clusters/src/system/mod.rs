@@ -96,6 +96,9 @@ pub struct Properties {
     /// a text, in which each name stands between these two.
     #[serde(default)]
     pub between: Option<[String; 2]>,
+    /// Names that the text leaves out.
+    #[serde(default)]
+    pub also: Vec<String>,
 }
 
 /// How a node's disk is formatted, once, before its first start.

@@ -5,6 +5,7 @@ use crate::cli::RunArgs;
 use crate::error::{Error, Status, nearest};
 use crate::plan::{Overrides, Plan};
 use crate::scenario::Scenario;
+use crate::system::Purpose;
 use clusters::System;
 use ground::{Ended, Launch};
 use results::store;
@@ -95,7 +96,14 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         time_ms: time_ms.map(|time| time.as_millis() as u64),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(&args.system)?,
+        system: crate::system::find(
+            &args.system,
+            if args.dry_run {
+                Purpose::Look
+            } else {
+                Purpose::Start
+            },
+        )?,
     })
 }
 
@@ -194,7 +202,8 @@ fn known_properties(system: &System) -> Result<Option<Vec<Property>>, Error> {
     let text = String::from_utf8_lossy(&told).into_owned();
     let names = text.split(before.as_str()).skip(1);
     let names = names.filter_map(|part| part.split_once(after.as_str()).map(|(name, _)| name));
-    let known: Vec<Property> = names.map(Property::of_any_kind).collect();
+    let also = properties.also.iter().map(String::as_str);
+    let known: Vec<Property> = names.chain(also).map(Property::of_any_kind).collect();
     if known.is_empty() {
         let why = format!("it says nothing between {before:?} and {after:?}");
         return Err(not_told(system, "properties", &properties.argv, why));
@@ -204,10 +213,16 @@ fn known_properties(system: &System) -> Result<Option<Vec<Property>>, Error> {
 
 /// Asks the system, by its own command, which properties it knows, and refuses others.
 pub(super) fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
+    // What its own description sets it knows.
+    let own = |key: &String| system.server.contains_key(key) || system.server_least.contains_key(key);
+    let said: Vec<_> = plan.server.iter().filter(|(key, _)| !own(key)).collect();
+    if said.is_empty() {
+        return Ok(());
+    }
     let Some(known) = known_properties(system)? else {
         return Ok(());
     };
-    for (key, value) in &plan.server {
+    for (key, value) in said {
         check_property(system, &known, key, value)?;
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::error::{Error, Status};
 use crate::hand::{Ask, Hand, Held, Place, State, Told};
 use crate::judge;
 use crate::plan::{BROKERS, Overrides, Plan};
+use crate::system::Purpose;
 use clusters::System;
 use ground::{Door, Ended, Launch, Loopback, Outside};
 use results::store;
@@ -44,7 +45,7 @@ fn plan(args: &UpArgs, words: &[String]) -> Result<(System, Plan), Error> {
         features: features(&args.feature)?.into_iter().collect(),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(&args.system)?,
+        system: crate::system::find(&args.system, Purpose::Start)?,
         ..Overrides::default()
     };
     let seed = args.seed.map_or_else(drawn_seed, Ok)?;
