@@ -97,7 +97,7 @@ fn promised(history: &History, result: &RunResult) -> String {
         _ => false,
     });
     let acked = counted(acked.count() as u64, "record");
-    let system = &result.meta.system;
+    let system = format!("{} {}", result.meta.system, result.meta.version);
     if result.promise.name.is_empty() {
         return format!(
             "The cluster ({system}) acknowledged {acked} with acks=all. The scenario names no promise."
