@@ -64,21 +64,8 @@ pub enum Command {
         #[arg(value_enum)]
         of: SchemaOf,
     },
-    /// Measure: boot to first ack, and operations recorded a second
-    Bench {
-        /// The system that boots
-        #[command(flatten)]
-        system: SystemArgs,
-        /// How many boots
-        #[arg(long, default_value_t = 20)]
-        boots: u32,
-        /// How many operations are recorded
-        #[arg(long, default_value_t = 500_000)]
-        operations: u64,
-        /// One JSON object on standard output
-        #[arg(long)]
-        json: bool,
-    },
+    /// Measure: boot to first ack, a whole night, and operations recorded a second
+    Bench(BenchArgs),
     /// A cluster by hand, on the same ground: in the foreground until Ctrl-C
     Up(UpArgs),
     /// End a cluster by hand; nothing of it is left
@@ -194,6 +181,26 @@ pub struct StoredArgs {
     /// The folder with the runs
     #[arg(long, default_value = "runs", env = "ACKALL_OUT")]
     pub out: PathBuf,
+    /// One JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to measure.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// The system that is measured, beside the reference cluster
+    #[command(flatten)]
+    pub system: SystemArgs,
+    /// How many boots of each
+    #[arg(long, default_value_t = 20)]
+    pub boots: u32,
+    /// How many whole nights of each
+    #[arg(long, default_value_t = 3)]
+    pub nights: u32,
+    /// How many operations are recorded
+    #[arg(long, default_value_t = 500_000)]
+    pub operations: u64,
     /// One JSON object on standard output
     #[arg(long)]
     pub json: bool,

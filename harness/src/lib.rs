@@ -105,12 +105,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         Some(Command::Explain { name }) => commands::explain::explain(name.as_deref()),
         Some(Command::Doctor { json }) => commands::doctor::doctor(json),
         Some(Command::Schema { of }) => commands::schema::schema(of),
-        Some(Command::Bench {
-            system,
-            boots,
-            operations,
-            json,
-        }) => commands::bench::bench(&system, boots, operations, json),
+        Some(Command::Bench(args)) => commands::bench::bench(&args),
         Some(Command::Up(args)) => commands::up::up(&args, words),
         Some(Command::Down(args)) => commands::hand::down(&args),
         Some(Command::Ps(args)) => commands::hand::ps(&args),

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The reference cluster's name.
-const REFERENCE: &str = "reference";
+pub const REFERENCE: &str = "reference";
 /// Apache Kafka's, without or with `:VERSION`.
 const APACHE_KAFKA: &str = "apache-kafka";
 

@@ -1,69 +1,159 @@
-//! `ackall bench`: boot to the first acknowledged record, and operations recorded a second. Ratios against a peer are
-//! not made here; the figures go to `docs/` with the machine.
+//! `ackall bench`: boot to the first acknowledged record, a whole night, and operations recorded a second. Of another
+//! system than the reference cluster the figures stand beside the reference cluster's, taken in turn with them. The
+//! figures go to `docs/` with the machine.
 
-use crate::cli::SystemArgs;
+use crate::cli::{BenchArgs, SystemArgs};
 use crate::error::{Error, Status};
 use crate::scenario::Scenario;
+use crate::system::REFERENCE;
 use history::{Body, Header, Key, Kind, Process, Recorder, Send};
+use results::store;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The steady part of a boot that is measured: long enough for one ack.
-const STEADY: &str = "1s";
+/// A boot that is measured: a steady part long enough for one ack.
+const BOOT: [&str; 3] = ["calm", "--time", "1s"];
+/// A whole night.
+const NIGHT: [&str; 1] = ["last-replica-standing"];
 
 /// What was measured.
 #[derive(Serialize)]
 struct Figures {
-    boots: usize,
-    boots_without_ack: u32,
-    boot_to_first_ack_s_median: Option<f64>,
-    boot_to_first_ack_s_worst: Option<f64>,
+    systems: Vec<OfSystem>,
     operations: u64,
     operations_recorded_per_s: f64,
     operations_in_the_file_after_sigkill: u64,
     cores: usize,
 }
 
-/// Measures and prints.
-pub fn bench(system: &SystemArgs, boots: u32, operations: u64, json: bool) -> Result<Status, Error> {
-    let folder = Folder::make()?;
-    let (recorded_per_s, kept) = record(&folder.0, operations)?;
-    let (mut seconds, mut without_ack) = (Vec::new(), 0);
-    for boot in 0..boots {
-        if !json {
-            eprintln!("boot {} of {boots}", boot + 1);
-        }
-        match boot_once(system, &folder.0, boot)? {
-            Some(figure) => seconds.push(figure),
-            None => without_ack += 1,
+/// What was measured of one system.
+#[derive(Serialize)]
+struct OfSystem {
+    system: String,
+    /// From the exec of the first node, disks formatted, to the first acknowledged record.
+    boot_to_first_ack_s: Spread,
+    /// The same from before the first disk is formatted.
+    format_to_first_ack_s: Spread,
+    /// A whole `last-replica-standing`, verdict and report included, by its command.
+    night_s: Spread,
+}
+
+/// Some seconds, of which those that gave none are counted.
+#[derive(Serialize, Default)]
+struct Spread {
+    of: usize,
+    without: usize,
+    median: Option<f64>,
+    worst: Option<f64>,
+}
+
+impl Spread {
+    fn of(all: impl IntoIterator<Item = Option<f64>>) -> Spread {
+        let all: Vec<Option<f64>> = all.into_iter().collect();
+        let mut seconds: Vec<f64> = all.iter().flatten().copied().collect();
+        seconds.sort_by(f64::total_cmp);
+        Spread {
+            of: all.len(),
+            without: all.len() - seconds.len(),
+            median: seconds.get(seconds.len() / 2).copied(),
+            worst: seconds.last().copied(),
         }
     }
-    seconds.sort_by(f64::total_cmp);
+
+    fn words(&self) -> String {
+        let (Some(median), Some(worst)) = (self.median, self.worst) else {
+            return format!("none of {}", self.of);
+        };
+        let without = match self.without {
+            0 => String::new(),
+            n => format!(", {n} gave none"),
+        };
+        format!("median {median:.2} s, worst {worst:.2} s of {}{without}", self.of)
+    }
+}
+
+/// One run: its seconds.
+#[derive(Default)]
+struct Measured {
+    boot: Option<f64>,
+    with_format: Option<f64>,
+    whole: Option<f64>,
+}
+
+/// Measures and prints.
+pub fn bench(args: &BenchArgs) -> Result<Status, Error> {
+    let folder = Folder::make()?;
+    let (recorded_per_s, kept) = record(&folder.0, args.operations)?;
+    let asked = args.system.system.as_str();
+    let mut names = vec![REFERENCE];
+    names.extend((asked != REFERENCE).then_some(asked));
+    let boots = measure(args, &names, &folder.0, (args.boots, &BOOT))?;
+    let nights = measure(args, &names, &folder.0, (args.nights, &NIGHT))?;
+    let of_system = |((name, boots), nights): ((&&str, Vec<Measured>), Vec<Measured>)| OfSystem {
+        system: name.to_string(),
+        boot_to_first_ack_s: Spread::of(boots.iter().map(|run| run.boot)),
+        format_to_first_ack_s: Spread::of(boots.iter().map(|run| run.with_format)),
+        night_s: Spread::of(nights.iter().map(|run| run.whole)),
+    };
     let figures = Figures {
-        boots: seconds.len(),
-        boots_without_ack: without_ack,
-        boot_to_first_ack_s_median: seconds.get(seconds.len() / 2).copied(),
-        boot_to_first_ack_s_worst: seconds.last().copied(),
-        operations,
+        systems: names.iter().zip(boots).zip(nights).map(of_system).collect(),
+        operations: args.operations,
         operations_recorded_per_s: recorded_per_s,
         operations_in_the_file_after_sigkill: kept,
         cores: std::thread::available_parallelism().map_or(0, |n| n.get()),
     };
-    let text = serde_json::to_string_pretty(&figures)
-        .map_err(|e| Error::internal("writing the figures", e, "report this: it is a bug"))?;
+    show(&figures, args.json)?;
+    Ok(Status::Pass)
+}
+
+fn show(figures: &Figures, json: bool) -> Result<(), Error> {
     if json {
+        let text = serde_json::to_string_pretty(figures)
+            .map_err(|e| Error::internal("writing the figures", e, "report this: it is a bug"))?;
         say!("{text}");
-    } else {
-        for line in text.lines().filter(|line| line.contains(':')) {
-            say!(
-                "{}",
-                line.trim().trim_end_matches(',').replace(['"', '_'], " ").trim()
-            );
+        return Ok(());
+    }
+    for system in &figures.systems {
+        let name = &system.system;
+        say!(
+            "{name}: boot to first ack   {}",
+            system.boot_to_first_ack_s.words()
+        );
+        say!(
+            "{name}: format to first ack {}",
+            system.format_to_first_ack_s.words()
+        );
+        say!("{name}: whole night         {}", system.night_s.words());
+    }
+    say!(
+        "operations recorded a second: {:.0}; in the file after SIGKILL: {} of {}",
+        figures.operations_recorded_per_s,
+        figures.operations_in_the_file_after_sigkill,
+        figures.operations
+    );
+    say!("cores: {}", figures.cores);
+    Ok(())
+}
+
+/// So many runs of each system, in turn.
+fn measure(
+    args: &BenchArgs,
+    names: &[&str],
+    folder: &Path,
+    (count, words): (u32, &[&str]),
+) -> Result<Vec<Vec<Measured>>, Error> {
+    let mut all: Vec<Vec<Measured>> = names.iter().map(|_| Vec::new()).collect();
+    for n in 0..count {
+        for (name, measured) in names.iter().zip(&mut all) {
+            if !args.json {
+                eprintln!("{} {} of {count}, {name}", words[0], n + 1);
+            }
+            measured.push(once(name, &args.system, folder, n, words)?);
         }
     }
-    Ok(Status::Pass)
+    Ok(all)
 }
 
 /// A folder of the benchmark's own, removed at its end.
@@ -91,36 +181,48 @@ impl Drop for Folder {
     }
 }
 
-/// One run of `calm` in a process of its own; the seconds from the first node's exec to the first ack.
-fn boot_once(system: &SystemArgs, folder: &Path, boot: u32) -> Result<Option<f64>, Error> {
+/// One run in a process of its own.
+fn once(
+    name: &str,
+    system: &SystemArgs,
+    folder: &Path,
+    seed: u32,
+    words: &[&str],
+) -> Result<Measured, Error> {
+    let failed = |why: String| {
+        let by_hand = format!("run `ackall {} --system {name}` by hand", words.join(" "));
+        Error::internal("measuring a run", why, by_hand)
+    };
+    let run_dir = folder.join("run");
     let mut command = Command::new("/proc/self/exe");
+    command
+        .arg("run")
+        .args(words)
+        .args(["--json", "--no-progress", "--keep-disks", "never"])
+        .args(["--system", name, "--seed", &seed.to_string(), "--run-dir"])
+        .arg(&run_dir);
     if let Some(home) = &system.kafka_home {
-        command.env("ACKALL_KAFKA_HOME", home);
+        command.arg("--kafka-home").arg(home);
     }
-    let failed =
-        |why: String| Error::internal("measuring a boot", why, "run `ackall calm --time 1s` by hand");
-    let run_dir = folder.join(format!("boot-{boot}"));
+    let began = Instant::now();
     let output = command
-        .args([
-            "run",
-            "calm",
-            "--time",
-            STEADY,
-            "--json",
-            "--no-progress",
-            "--keep-disks",
-            "never",
-        ])
-        .args(["--system", &system.system])
-        .args(["--seed", &boot.to_string(), "--run-dir"])
-        .arg(&run_dir)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| failed(e.to_string()))?;
+    let took = began.elapsed().as_secs_f64();
     let result: results::RunResult =
         serde_json::from_slice(&output.stdout).map_err(|e| failed(format!("its result: {e}")))?;
+    let history = history::read_path(&run_dir.join(store::HISTORY)).map_err(|e| failed(e.to_string()))?;
+    let first_ack = history
+        .entries
+        .iter()
+        .find(|entry| entry.kind == Kind::Ok && matches!(entry.body, Body::Send(_)));
     let _ = std::fs::remove_dir_all(run_dir);
-    Ok(result.meta.boot_to_first_ack_s)
+    Ok(Measured {
+        boot: result.meta.boot_to_first_ack_s,
+        with_format: first_ack.map(|entry| entry.time as f64 / 1e9),
+        whole: Some(took),
+    })
 }
 
 /// The first argument of the process that records until it is killed.
