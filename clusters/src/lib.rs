@@ -14,6 +14,7 @@ mod guest;
 pub mod kafka;
 mod log;
 mod lost_records;
+mod nearest;
 mod system;
 
 pub use cluster::{
@@ -28,6 +29,8 @@ pub use ground::{
 };
 pub use guest::Guest;
 pub use lost_records::Lost;
+pub use nearest::nearest;
 pub use system::{
-    Bugs, Feature, Fill, First, Format, HomeFile, HostListener, Properties, Ready, Role, System,
+    Absent, BUILT_IN, Bugs, BuiltIn, Feature, Fill, First, Format, HomeFile, HostListener, Mistake,
+    Properties, Ready, Role, System,
 };

@@ -41,6 +41,11 @@ pub enum Command {
         /// The scenario to print
         name: Option<String>,
     },
+    /// The built-in systems, a line each; with a name, its TOML
+    Systems {
+        /// The system to print
+        name: Option<String>,
+    },
     /// Judge a history that something else recorded
     Check(CheckArgs),
     /// Judge a stored run again
@@ -99,6 +104,8 @@ pub enum SchemaOf {
     History,
     /// A scenario
     Scenario,
+    /// A system
+    System,
     /// What `check --json` prints
     Check,
 }

@@ -1,5 +1,7 @@
 //! Errors that a person reads: what was tried, why it failed, what to do next; and the exit status.
 
+pub use clusters::nearest;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::process::ExitCode;
@@ -139,49 +141,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The known names nearest to a wrong one: at most three, the nearest first.
-pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    const SHOWN: usize = 3;
-    let mut ranked: Vec<_> = known
-        .into_iter()
-        .map(|name| (distance(wrong, name), name))
-        .collect();
-    ranked.sort();
-    ranked.into_iter().take(SHOWN).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_names_come_first() {
-        let known = [
-            "calm",
-            "last-replica-crash",
-            "last-replica-standing",
-            "follower-power-cut",
-        ];
-        assert_eq!(nearest("last-replica-standin", known)[0], "last-replica-standing");
-        assert_eq!(nearest("clam", known)[0], "calm");
-        assert_eq!(nearest("", known).len(), 3);
-    }
 
     #[test]
     fn an_error_is_three_lines_whatever_its_cause() {

@@ -99,6 +99,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         None => commands::run::run(&cli.run, words),
         Some(Command::Run(args)) => commands::run::run(&args, words),
         Some(Command::Scenarios { name }) => commands::scenarios::scenarios(name.as_deref()),
+        Some(Command::Systems { name }) => commands::systems::systems(name.as_deref()),
         Some(Command::Check(args)) => commands::check::check(&args),
         Some(Command::Analyze(args)) => commands::stored::analyze(&args),
         Some(Command::Report(args)) => commands::stored::report(&args),

@@ -2,11 +2,11 @@
 
 use crate::cli::SystemArgs;
 use crate::error::{Error, Status, nearest};
-use clusters::{System, kafka};
+use clusters::{BUILT_IN, System, kafka};
 use std::io::Write;
 use std::path::Path;
 
-/// The reference cluster's name.
+/// The reference cluster's name in [`BUILT_IN`].
 pub const REFERENCE: &str = "reference";
 /// Apache Kafka's, without or with `:VERSION`.
 const APACHE_KAFKA: &str = "apache-kafka";
@@ -38,19 +38,48 @@ pub fn find(args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
     if asked.ends_with(".toml") {
         return of_file(Path::new(asked));
     }
-    let near = nearest(asked, [REFERENCE, APACHE_KAFKA]);
-    Err(Error::usage(
-        format!("looking for the system {asked}"),
-        format!("there is none of that name; the nearest are {}", near.join(", ")),
+    Err(unknown(
+        asked,
         "--system reference, apache-kafka, apache-kafka:VERSION, or a file FILE.toml",
     ))
 }
 
+/// No built-in system has that name.
+pub fn unknown(name: &str, next: &str) -> Error {
+    let near = nearest(name, BUILT_IN.iter().map(|system| system.name));
+    Error::usage(
+        format!("looking for the system {name}"),
+        format!("there is none of that name; the nearest are {}", near.join(", ")),
+        next,
+    )
+}
+
+/// A user's own.
 fn of_file(path: &Path) -> Result<System, Error> {
     let what = format!("reading the system in {}", path.display());
     let text = std::fs::read_to_string(path)
         .map_err(|e| Error::usage(&what, e, "name a file that describes a system: docs/systems.md"))?;
-    System::read(&text).map_err(|why| Error::usage(what, why, "docs/systems.md has the form, and an example"))
+    let system = System::read(&text).map_err(|mistake| {
+        Error::usage(
+            format!("{what}, {}", mistake.place()),
+            &mistake.why,
+            format!("{} (docs/systems.md has the form)", mistake.remedy),
+        )
+    })?;
+    match system.absent() {
+        None => Ok(system),
+        Some(absent) => Err(Error::new(
+            Status::Unavailable,
+            format!(
+                "looking for {}, {} in {}",
+                absent.what.display(),
+                absent.field,
+                path.display()
+            ),
+            absent.why,
+            absent.remedy,
+        )),
+    }
 }
 
 /// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.

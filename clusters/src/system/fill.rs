@@ -137,7 +137,7 @@ impl System {
 
 impl System {
     /// The words of the file's own replaced; none stands in another.
-    fn own_words(&self, template: &str) -> String {
+    pub(in crate::system) fn own_words(&self, template: &str) -> String {
         let mut text = template.replace("{version}", &self.version);
         for (word, value) in &self.variables {
             text = text.replace(&format!("{{{word}}}"), value);

@@ -1,22 +1,51 @@
 //! A system under test, as data: how its nodes are configured, formatted, started and recognised.
 //!
 //! What a system's file may say is here; how its words are replaced is in [`fill`](self::fill), how a file is read and
-//! what is told of a mistake in [`read`](self::read).
+//! what is told of a mistake in [`read`](self::read), and what a system needs of this machine in
+//! [`programs`](self::programs).
 
 mod fill;
+mod programs;
 mod read;
 
 pub use fill::{Fill, First};
+pub use programs::Absent;
+pub use read::Mistake;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The reference cluster, in the form that users write for their own systems.
+/// A system that comes with this program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Its file, in the form that users write for their own systems.
+    pub toml: &'static str,
+}
+
+/// The reference cluster's file.
 const REFERENCE: &str = include_str!("../../systems/reference.toml");
-/// Apache Kafka, in the same form.
+/// Apache Kafka's.
 const APACHE_KAFKA: &str = include_str!("../../systems/apache-kafka.toml");
+
+/// The systems that come with this program. The first is the default.
+pub const BUILT_IN: [BuiltIn; 2] = [
+    BuiltIn {
+        name: "reference",
+        summary: "The cluster that comes with ackall, for the harness to be tried on.",
+        toml: REFERENCE,
+    },
+    BuiltIn {
+        name: "apache-kafka",
+        summary: "Apache Kafka 3.9 to 4.x; its jars come from Maven, or from a folder.",
+        toml: APACHE_KAFKA,
+    },
+];
 
 /// A system, as its TOML file has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,6 +137,7 @@ pub struct Format {
     /// The command; the argument `{features}` becomes the arguments of each feature.
     pub argv: Vec<String>,
     /// The arguments of one feature, from `{feature}` and `{level}`.
+    #[serde(default)]
     pub feature: Vec<String>,
     /// Where the voters of the metadata quorum may change: the arguments that stand for `{quorum}` in the command, of
     /// one of the first voters, which are `{first_voters}`.
@@ -223,7 +253,10 @@ impl System {
         // The same.
         let mut kafka = System::read(APACHE_KAFKA).expect("systems/apache-kafka.toml is tested to be right");
         kafka.version = version.to_owned();
-        kafka.variables.extend(variables);
+        // Which version it is stands in its own place.
+        kafka
+            .variables
+            .extend(variables.into_iter().filter(|(word, _)| word != "version"));
         kafka
     }
 

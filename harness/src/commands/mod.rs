@@ -10,4 +10,5 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod stored;
+pub mod systems;
 pub mod up;
