@@ -87,11 +87,30 @@ pub enum Command {
         #[command(subcommand)]
         of: crate::commands::admin::AdminArgs,
     },
+    /// Apache Kafka's jars: fetch a version's into the cache
+    Kafka {
+        /// What is done
+        #[command(subcommand)]
+        what: KafkaArgs,
+    },
     /// A node of the reference cluster: `ackall node --help`
     Node {
         /// Arguments of the node
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
+    },
+}
+
+/// What to do about Apache Kafka's jars.
+#[derive(Subcommand, Debug)]
+pub enum KafkaArgs {
+    /// Fetch a version's jars with mvn, and make the archive of classes with which it starts fast; what is there is kept
+    Fetch {
+        /// A release (4.1.2), or a line of releases (4.1); without it, the one that `--system apache-kafka` takes
+        version: Option<String>,
+        /// One JSON object on standard output
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -112,6 +112,7 @@ fn act(cli: Cli, words: &[String]) -> Result<Status, Error> {
         Some(Command::Ps(args)) => commands::hand::ps(&args),
         Some(Command::Enter(args)) => commands::hand::enter(&args),
         Some(Command::Fault(args)) => commands::hand::fault(&args),
+        Some(Command::Kafka { what }) => commands::kafka::kafka(&what),
         Some(Command::Admin { of }) => commands::admin::admin(&of),
         Some(Command::Node { .. }) => Err(Error::internal(
             "running a node",

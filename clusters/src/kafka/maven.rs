@@ -38,8 +38,7 @@ pub fn fetched(
     cache: &Path,
 ) -> Result<(PathBuf, Source), Absent> {
     let began = Instant::now();
-    let home = cache.join(format!("kafka-{version}"));
-    let libs = home.join("libs");
+    let (home, libs) = (home(version, cache), libs(version, cache));
     if libs.is_dir() {
         return Ok((libs, Source::Cache));
     }
@@ -76,6 +75,16 @@ pub fn fetched(
         let _ = fs::remove_dir_all(&work);
     }
     moved.map(|()| (libs, Source::Maven))
+}
+
+/// A version's folder in the cache: a Kafka folder as good as any.
+fn home(version: &str, cache: &Path) -> PathBuf {
+    cache.join(format!("kafka-{version}"))
+}
+
+/// The folder of its jars, whether they are there or not.
+pub fn libs(version: &str, cache: &Path) -> PathBuf {
+    home(version, cache).join("libs")
 }
 
 /// Has Maven copy the jars into `work/libs`, and nothing else be there.
@@ -197,6 +206,13 @@ mod tests {
         assert_eq!(fs::read_to_string(place.0.join("calls")).unwrap(), "called\n");
         assert!(!place.0.join("cache/kafka-4.8.7.part").exists());
         // What is there needs no Maven.
+        assert_eq!(super::super::cached(&place.0.join("cache")), ["4.8.7"]);
+        assert_eq!(
+            super::super::to_fetch(Some("4.8.7"), None, &place.0.join("cache")),
+            None
+        );
+        let other = super::super::to_fetch(Some("4.8"), None, &place.0.join("cache"));
+        assert_eq!(other.as_deref(), Some("4.8.0"));
         let (libs, source) = fetch(&place, "exit 1").unwrap();
         assert_eq!(
             (source, libs),

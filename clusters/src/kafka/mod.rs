@@ -87,6 +87,30 @@ pub fn find(asked: Option<&str>, home: Option<&Path>, cache: &Path) -> Result<Ka
     Ok(jars)
 }
 
+/// The release that [`find`] would fetch, where it would.
+pub fn to_fetch(asked: Option<&str>, home: Option<&Path>, cache: &Path) -> Option<String> {
+    if home.is_some_and(|home| !home.as_os_str().is_empty()) {
+        return None;
+    }
+    let release = match asked {
+        Some(asked) => Asked::read(asked).ok()?.release(),
+        None => VERSION.to_owned(),
+    };
+    (!maven::libs(&release, cache).is_dir()).then_some(release)
+}
+
+/// The releases whose jars are in `cache`, in order.
+pub fn cached(cache: &Path) -> Vec<String> {
+    let entries = fs::read_dir(cache).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut releases: Vec<String> = names
+        .filter_map(|name| Some(name.strip_prefix("kafka-")?.to_owned()))
+        .filter(|release| Asked::read(release).is_ok() && maven::libs(release, cache).is_dir())
+        .collect();
+    releases.sort();
+    releases
+}
+
 impl KafkaJars {
     /// Kafka's version.
     pub fn version(&self) -> &str {

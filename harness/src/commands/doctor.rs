@@ -1,6 +1,7 @@
 //! `ackall doctor`: what this machine allows, tried for real. First what every run needs, then what single faults need.
 
 use crate::error::{Error, Status};
+use clusters::kafka;
 use ground::Probe;
 use ground::doctor::{probe, probe_faults};
 use serde_json::json;
@@ -85,27 +86,42 @@ fn java() -> Probe {
     )
 }
 
-/// Kafka's jars where they are at hand; nothing is fetched for it.
+/// Kafka's jars where they are at hand, or Maven, which fetches them; nothing is fetched for it.
 fn kafka_jars() -> Probe {
-    let home = clusters::kafka::HOME;
-    let how = format!("*.jar in libs of {home}");
-    let why_not = match std::env::var_os(home) {
-        None => Some(format!("{home} is not set")),
-        Some(folder) if has_jars(&Path::new(&folder).join("libs")) => None,
-        Some(folder) => Some(format!(
-            "{} has no jars",
-            Path::new(&folder).join("libs").display()
-        )),
+    let home = kafka::HOME;
+    let named = std::env::var_os(home).filter(|folder| !folder.is_empty());
+    let cached = kafka::cache()
+        .map(|cache| kafka::cached(&cache))
+        .unwrap_or_default();
+    let (how, why_not) = match named {
+        Some(folder) => {
+            let libs = Path::new(&folder).join("libs");
+            let why = (!has_jars(&libs)).then(|| format!("{} has no jars", libs.display()));
+            (format!("*.jar in {}", libs.display()), why)
+        }
+        None if !cached.is_empty() => (format!("in the cache: {}", cached.join(", ")), None),
+        None => ("mvn fetches them when they are asked for".into(), no_maven()),
     };
     told(
         "Kafka jars",
         &how,
         why_not,
-        &format!(
-            "export {home}=FOLDER_OF_KAFKA_{}, or have mvn at hand: they are fetched when asked for",
-            clusters::kafka::VERSION
-        ),
+        &format!("export {home}=FOLDER_OF_KAFKA, or sudo apt-get install -y maven, then ackall kafka fetch"),
     )
+}
+
+fn no_maven() -> Option<String> {
+    let home = kafka::HOME;
+    match Command::new("mvn").arg("--version").stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!(
+            "{home} is not set, the cache is empty, and mvn --version ended with {}",
+            output.status
+        )),
+        Err(why) => Some(format!(
+            "{home} is not set, the cache is empty, and mvn cannot be run: {why}"
+        )),
+    }
 }
 
 fn has_jars(folder: &Path) -> bool {

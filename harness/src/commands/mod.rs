@@ -6,6 +6,7 @@ pub mod check;
 pub mod doctor;
 pub mod explain;
 pub mod hand;
+pub mod kafka;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
