@@ -1,9 +1,10 @@
 //! Which system is under test: `--system`, made a description.
 
 use crate::cli::SystemArgs;
-use crate::error::{Error, Status, nearest};
-use clusters::{BUILT_IN, System, kafka};
-use std::io::Write;
+use crate::commands;
+use crate::error::{Error, nearest};
+use clusters::kafka::Retry;
+use clusters::{BUILT_IN, System};
 use std::path::Path;
 
 /// The reference cluster's name in [`BUILT_IN`].
@@ -84,15 +85,7 @@ fn of_file(path: &Path) -> Result<System, Error> {
 
 /// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.
 fn apache_kafka(version: Option<&str>, args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
-    let lacking =
-        |absent: kafka::Absent| Error::new(Status::Unavailable, absent.what(), absent.why(), absent.next());
-    let cache = kafka::cache().map_err(lacking)?;
-    let mut jars = kafka::find(version, args.kafka_home.as_deref(), &cache).map_err(lacking)?;
-    if purpose == Purpose::Start
-        && let Err(slow) = jars.train(&cache, kafka::Retry::Never)
-    {
-        // A slow start is a start.
-        let _ = writeln!(std::io::stderr(), "{slow}");
-    }
+    let retry = (purpose == Purpose::Start).then_some(Retry::Never);
+    let jars = commands::kafka::jars(version, args.kafka_home.as_deref(), retry)?;
     Ok(System::apache_kafka(jars.version(), jars.variables()))
 }

@@ -49,5 +49,10 @@ fn a_tool_takes_its_classes_from_the_archive() {
         without.archived
     );
     assert!(with.archived > without.archived + 1000, "{} with", with.archived);
-    assert!(with.others * 4 < without.others, "{} with, {} without", with.others, without.others);
+    assert!(
+        with.others * 4 < without.others,
+        "{} with, {} without",
+        with.others,
+        without.others
+    );
 }

@@ -31,7 +31,12 @@ pub fn kafka(test: &str) -> Option<Kafka> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kafka");
     let home = std::env::var_os(apache::HOME);
     let found = FOUND.get_or_init(|| {
-        apache::find(None, home.as_deref().map(Path::new), &cache).map_err(|absent| absent.to_string())
+        let found = apache::find(None, home.as_deref().map(Path::new), &cache);
+        let mut jars = found.map_err(|absent| absent.to_string())?;
+        if let Err(slow) = jars.train(&cache, apache::Retry::Never) {
+            println!("{slow}");
+        }
+        Ok(jars)
     });
     let jars = match found {
         Ok(jars) => jars.clone(),
@@ -72,11 +77,21 @@ impl Kafka {
     pub fn tool(&self, class: &str, args: &[&str]) -> Result<String, String> {
         let mut command = self.class(TOOL_HEAP, class);
         command.args(args);
+        self.run(command).map_err(|why| format!("{class}: {why}"))
+    }
+
+    /// Runs a command to its end: what it said, where all was well.
+    pub fn run(&self, command: Command) -> Result<String, String> {
         let process = Process::start(command, &self.folder.0.join("said"));
         match process.wait(TOOL_LIMIT) {
             (status, said) if status.success() => Ok(said),
-            (status, said) => Err(format!("{class}: {status}\n{said}")),
+            (status, said) => Err(format!("{status}\n{said}")),
         }
+    }
+
+    /// The jars.
+    pub fn jars(&self) -> &KafkaJars {
+        &self.jars
     }
 
     /// A folder for the test's files.

@@ -10,6 +10,7 @@
 mod support;
 
 mod apache;
+mod archive;
 mod dump;
 mod formats;
 mod jvm;

@@ -137,6 +137,11 @@ impl KafkaJars {
         self.archive.as_deref()
     }
 
+    /// Java's own archive, of its own classes.
+    pub fn own_archive(&self) -> PathBuf {
+        self.java.own_archive()
+    }
+
     /// Has an archive of classes made in `cache` where there is none yet, which takes as long as a start without one
     /// takes, and once more; [`find`] has taken one that is there. Nodes of jars without one start slowly.
     ///
@@ -164,7 +169,7 @@ impl KafkaJars {
     /// where there is none it is Java's own, which Java would take without being told.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let own = self.java.own_archive();
+        let own = self.own_archive();
         BTreeMap::from([
             ("java".into(), text(self.java())),
             ("libs".into(), text(&self.libs)),

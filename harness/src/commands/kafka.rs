@@ -14,49 +14,29 @@ pub fn kafka(asked: &KafkaArgs) -> Result<Status, Error> {
     }
 }
 
-/// Apache Kafka's jars with their archive, for a cluster: those of a folder that was named, or of a version that
-/// Maven has. What takes long is told.
-pub fn jars(version: Option<&str>, home: Option<&Path>) -> Result<KafkaJars, Error> {
-    Ok(ready(version, home, Retry::Never)?.jars)
-}
-
-struct Ready {
-    jars: KafkaJars,
-    /// Whether the archive was made just now; none where there is none.
-    trained: Option<bool>,
-}
-
-fn ready(version: Option<&str>, home: Option<&Path>, retry: Retry) -> Result<Ready, Error> {
+/// Apache Kafka's jars: those of a folder that was named, or of a version that Maven has. Where they are to be
+/// started (`retry` says how hard it is tried) with their archive of classes. What takes long is told.
+pub fn jars(version: Option<&str>, home: Option<&Path>, retry: Option<Retry>) -> Result<KafkaJars, Error> {
     let cache = kafka::cache().map_err(lacking)?;
     if let Some(release) = kafka::to_fetch(version, home, &cache) {
-        progress(format_args!(
-            "fetching Apache Kafka {release} with mvn into {}",
-            cache.display()
-        ));
+        progress(format_args!("fetching Apache Kafka {release} with mvn"));
     }
     let mut jars = kafka::find(version, home, &cache).map_err(lacking)?;
-    if jars.archive().is_some() {
-        return Ok(Ready {
-            jars,
-            trained: Some(false),
-        });
-    }
-    progress(format_args!(
-        "starting Apache Kafka {} once, for an archive of its classes",
-        jars.version()
-    ));
-    let trained = match jars.train(&cache, retry) {
-        Ok(()) => Some(true),
-        Err(slow) => {
+    if let (None, Some(retry)) = (jars.archive(), retry) {
+        let version = jars.version();
+        progress(format_args!(
+            "starting Apache Kafka {version} once, for an archive of its classes"
+        ));
+        if let Err(slow) = jars.train(&cache, retry) {
+            // A slow start is a start.
             warn(format_args!("{slow}"));
-            None
         }
-    };
-    Ok(Ready { jars, trained })
+    }
+    Ok(jars)
 }
 
 fn fetch(version: Option<&str>, json: bool) -> Result<Status, Error> {
-    let Ready { jars, trained } = ready(version, None, Retry::Now)?;
+    let jars = jars(version, None, Some(Retry::Now))?;
     let fetched = jars.source() == Source::Maven;
     if json {
         say!(
@@ -67,16 +47,15 @@ fn fetch(version: Option<&str>, json: bool) -> Result<Status, Error> {
                 "java": jars.java(),
                 "archive": jars.archive(),
                 "fetched": fetched,
-                "trained": trained == Some(true),
             })
         );
         return Ok(Status::Pass);
     }
-    let when = |now: bool| if now { "now" } else { "before" };
-    say!("Apache Kafka {}: fetched {}", jars.version(), when(fetched));
+    let when = if fetched { "now" } else { "before" };
+    say!("Apache Kafka {}: fetched {when}", jars.version());
     say!("  jars     {}", jars.libs().display());
-    if let (Some(archive), Some(now)) = (jars.archive(), trained) {
-        say!("  archive  {} (made {})", archive.display(), when(now));
+    if let Some(archive) = jars.archive() {
+        say!("  archive  {}", archive.display());
     }
     say!("  run it   ackall run --system apache-kafka:{}", jars.version());
     Ok(Status::Pass)
