@@ -58,7 +58,11 @@ impl Java {
         // A node runs with another search path, if any.
         let found = home.join("bin").join("java");
         Ok(Java {
-            path: if found.is_file() { found } else { path.to_owned() },
+            path: if found.is_absolute() && found.is_file() {
+                found
+            } else {
+                path.to_owned()
+            },
             home,
             build: ["java.vendor", "java.vm.name", "java.vm.version", "os.arch"]
                 .map(|name| property(name).unwrap_or_default())
