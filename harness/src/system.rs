@@ -2,7 +2,7 @@
 
 use crate::cli::SystemArgs;
 use crate::commands;
-use crate::error::{Error, nearest};
+use crate::error::{Error, Status, nearest};
 use clusters::kafka::Retry;
 use clusters::{BUILT_IN, System};
 use std::path::Path;
