@@ -10,7 +10,11 @@
 //! cargo run --release --example campaign -- quorum   --rounds 50      faults on the metadata quorum of a real cluster;
 //!                                                                     --kind NAME takes one of them, --json its figures,
 //!                                                                     --bug NAME has the nodes run with a known bug
-//! cargo run --release --example campaign -- faults                    each fault in a whole run of its own; --only NAME
+//! cargo run --release --example campaign -- faults                    each fault in a whole run; --only NAME (also of several:
+//!                                                                     NAME,NAME), --system NAME, --together N: so many
+//!                                                                     one after the other in one run
+//! cargo run --release --example campaign -- remainders                every remainder of a power cut, on a broker and on
+//!                                                                     the active controller; the same options
 //! cargo run --release --example campaign -- compositions --rounds 500 random faults, several at once, put in and healed in
 //!                                                                     a row on one cluster; --seed N draws others
 //! ```
@@ -50,9 +54,8 @@ mod linux {
     use crate::quorum::{self, Kind};
     use crate::support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
     use crate::support::deaths::{VICTIMS, kill, twenty};
-    use crate::support::faults::{Shown, one};
+    use crate::support::faults::{self, Case, On, Shown};
     use crate::support::{decoder, start, varied};
-    use nemesis::Fault;
     use nix::sys::signal::Signal;
     use std::collections::BTreeMap;
     use std::fs;
@@ -79,7 +82,7 @@ mod linux {
         boot_worst: 20.0,
         boot_median: 20.0,
     };
-    const USAGE: &str = "campaign answers --seeds 1..20 [--system NAME] [--only NAME] | controls --seeds 1..10 [--system NAME] [--only NAME] | kills --rounds 20 | faults [--only NAME] | compositions --rounds 500 [--seed N] | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
+    const USAGE: &str = "campaign answers --seeds 1..20 [--system NAME] [--only NAME] | controls --seeds 1..10 [--system NAME] [--only NAME] | kills --rounds 20 | faults [--only NAME] [--system NAME] [--together 6] | remainders [--only NAME] [--system NAME] [--together 6] | compositions --rounds 500 [--seed N] | quorum --rounds 50 [--kind NAME] [--bug NAME] [--json] [--out FOLDER]";
     /// The most rounds of one fault on the quorum: each topic that is created is a folder on a broker.
     const MOST_QUORUM_ROUNDS: usize = 500;
 
@@ -236,6 +239,9 @@ mod linux {
             "--quiet",
             "--bin",
             "ackall",
+            // Named too, so that the packages beneath have the features that they were built with for it.
+            "--example",
+            "campaign",
             "--manifest-path",
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
         ]);
@@ -251,7 +257,7 @@ mod linux {
     enum What {
         Answers(Answers),
         Kills(usize),
-        Faults(Vec<&'static dyn Fault>),
+        Faults(Vec<Case>, On),
     }
 
     /// Questions whose answers are known, each with each seed.
@@ -274,6 +280,7 @@ mod linux {
             };
             let (mut seeds, mut rounds, mut out) = (None, 20, PathBuf::from("campaign"));
             let (mut only, mut system) = (None, None);
+            let mut together = 1;
             for pair in options.chunks(2) {
                 match pair {
                     [flag, value] if flag == "--seeds" => seeds = Some(range(value)?),
@@ -287,6 +294,9 @@ mod linux {
                     [flag, value] if flag == "--out" => out = value.into(),
                     [flag, value] if flag == "--only" => only = Some(value.clone()),
                     [flag, value] if flag == "--system" => system = Some(value.clone()),
+                    [flag, value] if flag == "--together" => {
+                        together = value.parse().map_err(|_| "--together is a number")?;
+                    }
                     other => return Err(format!("{} is not understood", other.join(" "))),
                 }
             }
@@ -311,12 +321,14 @@ mod linux {
                     })
                 }
                 "kills" => What::Kills(rounds),
-                "faults" => What::Faults(match only {
-                    None => nemesis::ALL.to_vec(),
-                    Some(only) => {
-                        vec![nemesis::find(&only).ok_or_else(|| format!("there is no fault {only}"))?]
-                    }
-                }),
+                "faults" | "remainders" => {
+                    let all = if name == "faults" {
+                        nemesis::ALL.iter().map(|fault| Case::of(fault.about())).collect()
+                    } else {
+                        faults::remainders()
+                    };
+                    What::Faults(chosen(all, only.as_deref())?, On { system, together })
+                }
                 other => return Err(format!("there is no campaign {other}")),
             };
             let out = empty_folder(&out)?;
@@ -328,33 +340,46 @@ mod linux {
             match &self.what {
                 What::Answers(asked) => Ok(answers(&self.out, asked)),
                 What::Kills(rounds) => Ok(kills(&self.out, *rounds)),
-                What::Faults(all) => Ok(faults(&self.out, all)),
+                What::Faults(cases, on) => Ok(faults_shown(&self.out, cases, on)),
             }
         }
     }
 
-    /// Each fault in a run of its own.
-    fn faults(out: &Path, all: &[&'static dyn Fault]) -> bool {
-        let (mut right, mut not_here) = (0, 0);
-        for fault in all {
-            let about = fault.about();
-            match one(out, about) {
-                Ok(Shown::Took(measured)) => {
-                    right += 1;
-                    println!("{:<22} took and healed · {measured}", about.name);
+    /// Those whose names are asked for, by commas; all, where none is.
+    fn chosen(all: Vec<Case>, only: Option<&str>) -> Result<Vec<Case>, String> {
+        let Some(only) = only else { return Ok(all) };
+        let named = |name: &str| {
+            let found = all.iter().find(|case| case.name == name).cloned();
+            found.ok_or_else(|| format!("there is no fault {name}"))
+        };
+        only.split(',').map(named).collect()
+    }
+
+    /// Each fault in a whole run.
+    fn faults_shown(out: &Path, cases: &[Case], on: &On) -> bool {
+        let (mut right, mut not_here, mut all) = (0, 0, Vec::new());
+        for run in faults::runs(cases, on) {
+            for (case, shown) in run.iter().zip(faults::shown(out, &run, on)) {
+                match &shown {
+                    Ok(Shown::Took(verdict, measured)) => {
+                        right += 1;
+                        println!("{:<22} took and healed · {verdict} · {measured}", case.name);
+                    }
+                    Ok(Shown::NotHere(why)) => {
+                        not_here += 1;
+                        println!("{:<22} not here · {why}", case.name);
+                    }
+                    Err(why) => println!("{:<22} WRONG · {why}", case.name),
                 }
-                Ok(Shown::NotHere(why)) => {
-                    not_here += 1;
-                    println!("{:<22} not here · {why}", about.name);
-                }
-                Err(why) => println!("{:<22} WRONG · {why}", about.name),
+                all.push((case.clone(), shown));
             }
         }
+        println!("\n{}", faults::table(&all));
         println!(
             "{right} of {} faults took and healed, {not_here} cannot be had here",
-            all.len()
+            cases.len()
         );
-        right + not_here == all.len()
+        right + not_here == cases.len()
     }
 
     fn range(text: &str) -> Result<Vec<u64>, String> {

@@ -561,6 +561,12 @@ impl Cluster {
         !self.runs(id) && ours.get(&id).copied().unwrap_or_default() >= self.last_start(id)
     }
 
+    /// Whether a node's so many-th program was ended by us, or asked to end.
+    pub fn was_asked_to_end(&self, id: i32, start: u32) -> bool {
+        let ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
+        ours.get(&id).is_some_and(|ended| *ended >= start)
+    }
+
     fn we_end(&self, id: i32) {
         let start = self.last_start(id);
         let mut ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
@@ -790,6 +796,11 @@ impl Cluster {
         let word = &self.system.ready.log;
         let said = |node: &Node| log::text(&node.home).contains(word.as_str());
         word.is_empty() || self.nodes.iter().all(said)
+    }
+
+    /// How long that may take on this system which a native program does within `limit`.
+    pub fn patience(&self, limit: Duration) -> Duration {
+        limit * self.system.limits_times
     }
 
     /// How long the cluster may take until it serves.

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 /// The fault.
 pub struct AddBroker;
 
-/// How long a controlled shutdown may take: leaders are moved first.
+/// How long a controlled shutdown may take of a native program: leaders are moved first.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -59,13 +59,14 @@ impl Fault for AddBroker {
     fn heal<'a>(&'a self, field: Field<'a>, order: &'a Order) -> Doing<'a> {
         Box::pin(async move {
             let (cluster, guest) = (field.cluster, FOUND.take(order)?);
+            let limit = cluster.patience(STOP_LIMIT);
             let began = Instant::now();
             cluster.stop_guest(&guest)?;
-            while cluster.guest_runs(&guest) && began.elapsed() < STOP_LIMIT {
+            while cluster.guest_runs(&guest) && began.elapsed() < limit {
                 sleep(PAUSE).await;
             }
             if cluster.guest_runs(&guest) {
-                let why = NotTaken::NotSeen(format!("it did not end within {STOP_LIMIT:?}"));
+                let why = NotTaken::NotSeen(format!("it did not end within {limit:?}"));
                 return Err(with_log(cluster, &guest, &why));
             }
             let stopped_ms = began.elapsed().as_secs_f64() * 1e3;

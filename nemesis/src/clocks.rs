@@ -80,7 +80,8 @@ pub(crate) async fn put_in(
     let mut all = Vec::new();
     for node in &order.nodes {
         let since = field.cluster.set_clock(*node, order.id, rule)?;
-        let mut watch = Watch::new(field.cluster, *node, since, LIMIT + patience);
+        let limit = field.cluster.patience(LIMIT) + patience;
+        let mut watch = Watch::new(field.cluster, *node, since, limit);
         all.push(watch.until(&enough).await?);
     }
     Ok((measured(&all, began), all))
@@ -94,7 +95,7 @@ pub(crate) async fn take_out(field: Field<'_>, order: &Order) -> Result<Measured
     let mut all = Vec::new();
     for node in &order.nodes {
         let since = field.cluster.clear_clock(*node, order.id)?;
-        let mut watch = Watch::new(field.cluster, *node, since, LIMIT);
+        let mut watch = Watch::new(field.cluster, *node, since, field.cluster.patience(LIMIT));
         all.push(watch.until_healed().await?);
     }
     Ok(measured(&all, began))

@@ -11,7 +11,7 @@ pub struct DiskReplace;
 const PREPARED: Param = Param {
     name: "prepared",
     text: "formatted: by the system's own tool, as an operator does before the node starts; or bare: the node finds nothing at \
-           all, and may refuse to start, which ends the run",
+           all, and may refuse to start: a step that is not reached then",
     kind: Kind::Word(&["formatted", "bare"]),
 };
 /// What healing does.

@@ -153,9 +153,10 @@ async fn seen(
         let Some(missing) = counts.iter().position(|counts| !took(counts)) else {
             return Ok((counts, began.elapsed().as_secs_f64() * 1e3));
         };
-        if began.elapsed() >= LIMIT {
+        let limit = cluster.patience(LIMIT);
+        if began.elapsed() >= limit {
             return Err(NotTaken::NotSeen(format!(
-                "the disk of node {} met {} such calls and struck {} within {LIMIT:?}: its program makes few of them, or \
+                "the disk of node {} met {} such calls and struck {} within {limit:?}: its program makes few of them, or \
                  none there; give it load, or name other calls or another path",
                 order.nodes[missing], counts[missing].met, counts[missing].struck
             )));

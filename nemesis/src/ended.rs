@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long SIGKILL may take to be seen.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
-/// How long a controlled shutdown may take: leaders are moved first.
+/// How long a controlled shutdown may take of a native program: leaders are moved first.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// SIGKILL's number.
 const SIGKILL: i32 = 9;
@@ -38,7 +38,7 @@ pub(crate) async fn ended(cluster: &Cluster, node: i32, how: How) -> Result<f64,
     }
     let (signal, limit) = match how {
         How::Crash => (Signal::Kill, KILL_LIMIT),
-        How::Stop => (Signal::Terminate, STOP_LIMIT),
+        How::Stop => (Signal::Terminate, cluster.patience(STOP_LIMIT)),
     };
     let mut events = cluster.events();
     let began = Instant::now();

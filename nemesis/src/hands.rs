@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// How long a wish may take to be done, and to be seen: an election of the controllers fits in, and replicas that come
+/// How long a wish may take to be done, and to be seen, by native programs: an election of the controllers fits in, and replicas that come
 /// must catch up.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(20);
 /// How long a server may take over one request.
 pub(crate) const WITHIN: Duration = Duration::from_secs(1);
 /// Between two attempts, and between two looks.
@@ -147,9 +147,9 @@ impl Wish {
 
 /// Has a wish done; the milliseconds that took.
 pub(crate) async fn done(cluster: &Cluster, wish: &Wish) -> Result<f64, NotTaken> {
-    let began = Instant::now();
+    let (began, limit) = (Instant::now(), cluster.patience(LIMIT));
     let mut last = "no broker answers".to_string();
-    while began.elapsed() < LIMIT {
+    while began.elapsed() < limit {
         for address in brokers(cluster) {
             let answer = match Connection::connect(address, options()).await {
                 Ok(mut connection) => wish.ask(&mut connection).await,
@@ -179,7 +179,7 @@ pub(crate) async fn done(cluster: &Cluster, wish: &Wish) -> Result<f64, NotTaken
         sleep(PAUSE).await;
     }
     Err(NotTaken::NotSeen(format!(
-        "it was not done within {LIMIT:?}: {last}"
+        "it was not done within {limit:?}: {last}"
     )))
 }
 
@@ -287,8 +287,19 @@ pub(crate) async fn seen_by<T>(
     what: &str,
     found: impl Fn(&View) -> Option<T>,
 ) -> Result<(T, f64), NotTaken> {
-    let began = Instant::now();
-    while began.elapsed() < LIMIT {
+    seen_within(cluster, (but, LIMIT), at, what, found).await
+}
+
+/// The same, within what that limit of native programs is for the system.
+async fn seen_within<T>(
+    cluster: &Cluster,
+    (but, limit): (Option<i32>, Duration),
+    at: Look<'_>,
+    what: &str,
+    found: impl Fn(&View) -> Option<T>,
+) -> Result<(T, f64), NotTaken> {
+    let (began, limit) = (Instant::now(), cluster.patience(limit));
+    while began.elapsed() < limit {
         let others = cluster
             .of_role(RoleKind::Broker)
             .filter(|node| Some(node.id) != but);
@@ -304,7 +315,7 @@ pub(crate) async fn seen_by<T>(
         }
         sleep(PAUSE).await;
     }
-    Err(NotTaken::NotSeen(format!("{what} was not seen within {LIMIT:?}")))
+    Err(NotTaken::NotSeen(format!("{what} was not seen within {limit:?}")))
 }
 
 /// A topic as a broker knows it.
@@ -319,6 +330,16 @@ pub(crate) async fn topic(cluster: &Cluster, name: &str) -> Result<DescribedTopi
 
 /// Waits until a broker lists one as unfenced, or not at all any more; the milliseconds that took.
 pub(crate) async fn broker_is(cluster: &Cluster, node: i32, there: bool) -> Result<f64, NotTaken> {
+    broker_is_within(cluster, node, there, LIMIT).await
+}
+
+/// The same, within what that limit of native programs is for the system.
+pub(crate) async fn broker_is_within(
+    cluster: &Cluster,
+    node: i32,
+    there: bool,
+    limit: Duration,
+) -> Result<f64, NotTaken> {
     let is_so = |view: &View| match view {
         View::Brokers(brokers) => {
             let is = brokers.get(&node).map(|broker| broker.fenced);
@@ -330,7 +351,8 @@ pub(crate) async fn broker_is(cluster: &Cluster, node: i32, there: bool) -> Resu
         false => format!("a list of brokers without {node}"),
         true => format!("broker {node}, registered and unfenced,"),
     };
-    Ok(seen(cluster, Look::Brokers, &what, is_so).await?.1)
+    let seen = seen_within(cluster, (None, limit), Look::Brokers, &what, is_so);
+    Ok(seen.await?.1)
 }
 
 /// The quorum with an active controller, as that one knows it.

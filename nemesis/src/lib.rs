@@ -153,6 +153,10 @@ pub enum NotTaken {
     /// It was asked, and not seen to take within its limit.
     #[error("{0}")]
     NotSeen(String),
+    /// A program that was started does not serve: it ended by itself, or answered nobody within its limit. The fault
+    /// has done what it could; this is the system's own doing.
+    #[error("{0}")]
+    NotStarted(String),
 }
 
 /// What a fault is, for people and for the scenarios' checker.

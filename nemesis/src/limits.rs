@@ -32,7 +32,8 @@ pub(crate) async fn put_on(field: Field<'_>, order: &Order, limit: Limit) -> Res
 }
 
 async fn held(cluster: &Cluster, node: i32, fault: u64) -> Result<LimitSeen, NotTaken> {
-    let deadline = tokio::time::Instant::now() + LIMIT;
+    let limit = cluster.patience(LIMIT);
+    let deadline = tokio::time::Instant::now() + limit;
     loop {
         let seen = cluster.limit_seen(node, fault)?;
         if seen.processes > 0 {
@@ -40,7 +41,7 @@ async fn held(cluster: &Cluster, node: i32, fault: u64) -> Result<LimitSeen, Not
         }
         if tokio::time::Instant::now() >= deadline {
             return Err(NotTaken::NotSeen(format!(
-                "the limit holds for no process of node {node} within {LIMIT:?}"
+                "the limit holds for no process of node {node} within {limit:?}"
             )));
         }
         tokio::time::sleep(PAUSE).await;

@@ -157,7 +157,7 @@ pub(crate) async fn put_in(
         )));
     }
     field.cluster.set_rule(order.id, links, rule)?;
-    let seen = seen(field.cluster, order, limit, took).await;
+    let seen = seen(field.cluster, order, field.cluster.patience(limit), took).await;
     if seen.is_err() {
         field.cluster.clear_rule(order.id)?;
     }
@@ -227,7 +227,7 @@ pub(crate) async fn take_out(
 ) -> Result<Measured, NotTaken> {
     let cluster = field.cluster;
     cluster.clear_rule(order.id)?;
-    let before = cluster.counters()?;
+    let (before, limit) = (cluster.counters()?, cluster.patience(LIMIT));
     let began = Instant::now();
     if cluster.rule_counts(order.id).is_ok() {
         return Err(NotTaken::NotSeen(format!(
@@ -250,11 +250,11 @@ pub(crate) async fn take_out(
         if silent.is_empty() {
             return Ok(Measured::from([(quantity.into(), milliseconds)]));
         }
-        if began.elapsed() >= LIMIT {
+        if began.elapsed() >= limit {
             for links in silent {
                 if let Some(at) = cluster.free_links(links)?.iter().position(|free| *free) {
                     return Err(NotTaken::NotSeen(format!(
-                        "no frame passed from {:?} to {:?}, nor on the {} links like it, within {LIMIT:?} of the heal",
+                        "no frame passed from {:?} to {:?}, nor on the {} links like it, within {limit:?} of the heal",
                         links[at].0,
                         links[at].1,
                         links.len() - 1

@@ -27,7 +27,7 @@ async fn accepts(cluster: &Cluster, node: i32) -> Result<Option<f64>, NotTaken> 
             return Ok(Some(began.elapsed().as_secs_f64() * 1e3));
         }
         if !cluster.runs(node) {
-            return Err(NotTaken::NotSeen(format!(
+            return Err(NotTaken::NotStarted(format!(
                 "node {node} was started, and its program ended; its log says: {}",
                 cluster.log_reason(node)
             )));
@@ -43,7 +43,7 @@ async fn accepts(cluster: &Cluster, node: i32) -> Result<Option<f64>, NotTaken> 
         sleep(PAUSE).await;
     }
     let address = cluster.node(node)?.address;
-    Err(NotTaken::NotSeen(format!(
+    Err(NotTaken::NotStarted(format!(
         "node {node} was started and accepted no connection at {address} within {limit:?}; its log says: {}",
         cluster.log_reason(node)
     )))

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 /// The fault.
 pub struct Twin;
 
-/// How long the second process may take to be heard by the cluster, or to be gone.
+/// How long the second process, a native program, may take to be heard by the cluster.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -118,13 +118,13 @@ impl Fault for Twin {
 
 /// Starts a second process, and waits until the cluster has heard of it.
 async fn heard(cluster: &Cluster, guest: &Guest) -> Result<Measured, NotTaken> {
-    let before = cluster.guest_frames(guest)?;
+    let (before, limit) = (cluster.guest_frames(guest)?, cluster.patience(LIMIT));
     let began = Instant::now();
     cluster.start_guest(guest)?;
     while cluster.guest_frames(guest)? == before {
-        if began.elapsed() > LIMIT || !cluster.guest_runs(guest) {
+        if began.elapsed() > limit || !cluster.guest_runs(guest) {
             return Err(NotTaken::NotSeen(format!(
-                "the second process of node {} was started, and the cluster heard nothing of it within {LIMIT:?}; its \
+                "the second process of node {} was started, and the cluster heard nothing of it within {limit:?}; its \
                  log ends: {}",
                 guest.node.id,
                 cluster.guest_log_tail(guest)
@@ -212,7 +212,7 @@ async fn first_is_back(cluster: &Cluster, id: i32) -> Result<Measured, NotTaken>
 }
 
 /// Whether no fault keeps the links between a broker and a controller.
-fn is_reachable(cluster: &Cluster, id: i32) -> Result<bool, NotTaken> {
+pub(crate) fn is_reachable(cluster: &Cluster, id: i32) -> Result<bool, NotTaken> {
     let controllers = cluster.of_role(RoleKind::Controller);
     let links: Vec<(Port, Port)> = controllers
         .map(|node| (Port::Node(id), Port::Node(node.id)))

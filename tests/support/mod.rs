@@ -141,6 +141,19 @@ pub fn start(folder: &Path, name: &str, args: &[&str]) -> Started {
     spawn(command, folder, name)
 }
 
+/// Starts `ackall run` with these arguments and waits for its end, past the limit with SIGTERM.
+pub fn start_within(folder: &Path, name: &str, args: &[&str], limit: Duration) -> Run {
+    let mut run = start(folder, name, args);
+    while !run.has_ended() && run.began.elapsed() < limit {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if !run.has_ended() {
+        let front = nix::unistd::Pid::from_raw(run.front());
+        let _ = nix::sys::signal::kill(front, nix::sys::signal::Signal::SIGTERM);
+    }
+    run.ended()
+}
+
 /// Starts a command that runs `ackall`; the run's folder is `name` below `folder`, by the command's own words.
 pub fn spawn(command: Command, folder: &Path, name: &str) -> Started {
     spawn_on(command, folder, name, Stdio::null())

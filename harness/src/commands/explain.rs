@@ -205,7 +205,7 @@ act = [{ fault = \"crash-loop\", target = \"leader\", params = { times = [2, 5] 
 act = [{ heal = \"crash-loop\", target = \"loop\" }]
 ```
 
-`params` are checked when the scenario is read; what is not said is the default, and a range `[low, high]` of a number is drawn by the seed. The plan has what was drawn, the history what was asked, on which nodes, and what was measured. A fault that is not seen to take within its limit, or to heal, ends the run with status 70. One for which this machine has no means ends it with 69 before it begins, in the words of `ackall doctor`.
+`params` are checked when the scenario is read; what is not said is the default, and a range `[low, high]` of a number is drawn by the seed. The plan has what was drawn, the history what was asked, on which nodes, and what was measured. A fault that is not seen to take within its limit, or to heal, ends the run with status 70. A node that does not come up again after one is the system's own doing: a step that was not reached, with the reason from the node's log, and the run goes on to its final read. One for which this machine has no means ends it with 69 before it begins, in the words of `ackall doctor`.
 ";
 
 #[cfg(test)]

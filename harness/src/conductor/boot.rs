@@ -134,6 +134,7 @@ impl Booted {
         let expected = Expected::default();
         let (sender, receiver) = mpsc::unbounded_channel();
         tokio::spawn(nodes::watch(
+            cluster.clone(),
             cluster.events(),
             recorder.clone(),
             expected.clone(),

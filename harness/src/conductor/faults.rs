@@ -11,7 +11,7 @@ use rand_core::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long a fault may take to be seen, or its heal: more than the longest limit that a fault sets itself (a minute,
+/// How long a fault may take to be seen, or its heal, where the system is a native program: more than the longest limit that a fault sets itself (a minute,
 /// for those that strike few frames), so that a fault's own word on what it missed comes first.
 const LIMIT: Duration = Duration::from_secs(75);
 
@@ -25,6 +25,30 @@ pub struct In {
     pub asked: String,
     /// What was measured when it was put in; nothing where it was not seen to take.
     pub measured: Measured,
+}
+
+/// Why a fault was not put in, or not taken out.
+pub enum Undone {
+    /// A node does not come up again. That is no failure of the fault's, nor of the harness: a step that was not
+    /// reached.
+    NotStarted(Error),
+    /// It did not take, or did not heal.
+    Failed(Error),
+}
+
+impl Undone {
+    /// The error, where nobody goes on after either.
+    pub fn into_error(self) -> Error {
+        match self {
+            Undone::NotStarted(error) | Undone::Failed(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Undone {
+    fn from(error: Error) -> Undone {
+        Undone::Failed(error)
+    }
 }
 
 /// Whether an act could be done; if not, why not.
@@ -58,8 +82,8 @@ impl Booted {
     /// Puts a fault in.
     ///
     /// # Errors
-    /// 70, where it did not take: a fault that was only asked for proves nothing.
-    pub async fn inject(&mut self, act: &Act, nodes: Vec<i32>) -> Result<Acted, Error> {
+    /// 70, where it did not take: a fault that was only asked for proves nothing; or where a node does not come up.
+    pub async fn inject(&mut self, act: &Act, nodes: Vec<i32>) -> Result<Acted, Undone> {
         let nemesis = known(act.name())?;
         let about = nemesis.about();
         if let Err(why) = may_inject(about, &nodes, &self.in_force(None)) {
@@ -84,7 +108,11 @@ impl Booted {
             }
         }
         let cluster = self.cluster.clone();
-        let done = within(LIMIT, nemesis.inject(Field { cluster: &cluster }, &order)).await;
+        let done = within(
+            cluster.patience(LIMIT),
+            nemesis.inject(Field { cluster: &cluster }, &order),
+        )
+        .await;
         let (id, nodes) = (order.id, order.nodes.clone());
         // In the list already where it did not take: some of it may be in, for whoever can go on to take out.
         let mut one = In {
@@ -108,8 +136,8 @@ impl Booted {
     /// Takes out the faults of that name whose nodes are all among these.
     ///
     /// # Errors
-    /// 70, where one did not heal.
-    pub async fn heal(&mut self, name: &str, nodes: &[i32]) -> Result<Acted, Error> {
+    /// 70, where one did not heal, or a node does not come up.
+    pub async fn heal(&mut self, name: &str, nodes: &[i32]) -> Result<Acted, Undone> {
         let is_meant = |one: &In| {
             one.fault.about().name == name && one.order.nodes.iter().all(|node| nodes.contains(node))
         };
@@ -148,8 +176,8 @@ impl Booted {
     /// it is not in.
     ///
     /// # Errors
-    /// 70, where it did not heal.
-    pub async fn heal_one(&mut self, id: u64) -> Result<Option<In>, Error> {
+    /// 70, where it did not heal, or a node does not come up.
+    pub async fn heal_one(&mut self, id: u64) -> Result<Option<In>, Undone> {
         let Some(In {
             fault: nemesis,
             order,
@@ -163,7 +191,11 @@ impl Booted {
         let fault = fault(&order, nemesis.about().name, FaultAction::Heal, &asked);
         self.nemesis(Kind::Invoke, &fault)?;
         let cluster = self.cluster.clone();
-        let done = within(LIMIT, nemesis.heal(Field { cluster: &cluster }, &order)).await;
+        let done = within(
+            cluster.patience(LIMIT),
+            nemesis.heal(Field { cluster: &cluster }, &order),
+        )
+        .await;
         let measured = self.measured(done, &fault)?;
         let healed = self.faults.remove(&id).map(|one| In { measured, ..one });
         for node in &order.nodes {
@@ -179,32 +211,39 @@ impl Booted {
     /// own doing, and the verdict's.
     ///
     /// # Errors
-    /// 70, where one did not heal, or something is left.
-    pub async fn heal_all(&mut self) -> Result<Vec<In>, Error> {
-        let (mut healed, mut tried, mut failed) = (Vec::new(), BTreeSet::new(), None);
+    /// 70, where one did not heal, or something is left; or where a node does not come up, when all else is healed.
+    pub async fn heal_all(&mut self) -> Result<Vec<In>, Undone> {
+        let (mut healed, mut tried) = (Vec::new(), BTreeSet::new());
+        let (mut failed, mut down) = (None, None);
         while let Some(id) = self.next_to_heal(&tried) {
             tried.insert(id);
             // One that does not heal keeps none of the others in.
             match self.heal_one(id).await {
                 Ok(one) => healed.extend(one),
-                Err(error) => _ = failed.get_or_insert(error),
+                Err(Undone::NotStarted(error)) => _ = down.get_or_insert(error),
+                Err(Undone::Failed(error)) => _ = failed.get_or_insert(error),
             }
         }
         if let Some(error) = failed {
-            return Err(error);
+            return Err(error.into());
         }
+        self.see_none_left_over()?;
+        match down {
+            None => Ok(healed),
+            Some(error) => Err(Undone::NotStarted(error)),
+        }
+    }
+
+    fn see_none_left_over(&self) -> Result<(), Error> {
+        let what = "seeing that every fault is healed";
         match self.left_over() {
-            Ok(left) if left.is_empty() => Ok(healed),
+            Ok(left) if left.is_empty() => Ok(()),
             Ok(left) => Err(Error::internal(
-                "seeing that every fault is healed",
+                what,
                 left.join("; "),
                 "report this, with the run's folder: a heal was measured and left something",
             )),
-            Err(why) => Err(Error::internal(
-                "seeing that every fault is healed",
-                why,
-                "run it again",
-            )),
+            Err(why) => Err(Error::internal(what, why, "run it again")),
         }
     }
 
@@ -253,7 +292,7 @@ impl Booted {
             .map_err(|e| Error::internal("writing the history", e, "free some space"))
     }
 
-    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<Measured, Error> {
+    fn measured(&self, done: Result<Measured, NotTaken>, fault: &Fault) -> Result<Measured, Undone> {
         match done {
             Ok(measured) => {
                 let told = Fault {
@@ -271,7 +310,11 @@ impl Booted {
                         ..fault.clone()
                     },
                 )?;
-                Err(not_taken(fault, &why))
+                let error = not_taken(fault, &why);
+                Err(match why {
+                    NotTaken::NotStarted(_) => Undone::NotStarted(error),
+                    NotTaken::Cluster(_) | NotTaken::NotSeen(_) => Undone::Failed(error),
+                })
             }
         }
     }

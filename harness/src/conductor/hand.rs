@@ -2,7 +2,7 @@
 //! thing at a time, with the very code that steps of a scenario use.
 
 use super::boot::{Attached, Booted, all_serve, not_up};
-use super::faults::{Acted, In};
+use super::faults::{Acted, In, Undone};
 use super::nodes::Alarm;
 use super::progress::Progress;
 use super::{alarm_error, steps, wire};
@@ -397,7 +397,8 @@ async fn inject(
     match booted.inject(&act, nodes).await {
         Ok(Acted::Done) => {}
         Ok(Acted::Refused(why)) => return Err(not_now(what, why)),
-        Err(error) => {
+        Err(undone) => {
+            let error = undone.into_error();
             // Some of it may be in.
             let out = booted.heal_one(id).await;
             let next = match out {
@@ -499,7 +500,7 @@ fn not_now(what: String, why: String) -> Error {
 /// Takes faults out.
 async fn heal(booted: &mut Booted, which: Heal) -> Result<Vec<Hurt>, Error> {
     let healed = match which {
-        Heal::All => booted.heal_all().await?,
+        Heal::All => booted.heal_all().await.map_err(Undone::into_error)?,
         Heal::One(id) => {
             if !booted.faults.contains_key(&id) {
                 return Err(not_in(booted, id));
@@ -507,7 +508,12 @@ async fn heal(booted: &mut Booted, which: Heal) -> Result<Vec<Hurt>, Error> {
             booted
                 .may_heal(id)
                 .map_err(|why| not_now(format!("healing fault {id}"), why))?;
-            booted.heal_one(id).await?.into_iter().collect()
+            booted
+                .heal_one(id)
+                .await
+                .map_err(Undone::into_error)?
+                .into_iter()
+                .collect()
         }
     };
     Ok(healed.iter().map(|one| hurt(one.order.id, one)).collect())

@@ -1,6 +1,6 @@
 //! What happens to nodes' processes, written into the history; and the harness's own stalls.
 
-use clusters::Event;
+use clusters::{Cluster, Event};
 use history::{Body, Kind, NodeEvent, NodeProcess, Process, Recorder, Stall};
 use std::collections::BTreeMap;
 use std::io;
@@ -54,6 +54,7 @@ impl Expected {
 
 /// Writes the ends of processes into the history and passes on what the conductor must know. Ends with the ground.
 pub async fn watch(
+    cluster: Arc<Cluster>,
     mut events: broadcast::Receiver<Event>,
     recorder: Arc<Recorder>,
     expected: Expected,
@@ -75,7 +76,8 @@ pub async fn watch(
                 let body = Body::Node(NodeProcess { node, event, start });
                 match recorder.record(Process::Observer, Kind::Ok, body) {
                     Err(e) => Some(Alarm::Full(format!("the history cannot be written: {e}"))),
-                    Ok(_) if expected.is(node) => None,
+                    // A heal may end a program too, of a fault that does not.
+                    Ok(_) if expected.is(node) || cluster.was_asked_to_end(node, start) => None,
                     Ok(_) => {
                         let how = format!("ended with status {status:?}, signal {signal:?}");
                         Some(Alarm::NodeDied { node, how })

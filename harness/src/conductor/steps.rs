@@ -2,7 +2,7 @@
 
 use super::boot::Booted;
 use super::condition::{Now, lacks};
-use super::faults::Acted;
+use super::faults::{Acted, Undone};
 use super::nodes::Alarm;
 use super::progress::Progress;
 use super::{Ending, alarm_error};
@@ -81,11 +81,14 @@ async fn one(plan: &Plan, step: &PlannedStep, booted: &mut Booted) -> Result<Rea
         }
         said.push(told_act(act, &nodes));
         let acted = match act.fault {
-            Some(_) => booted.inject(act, nodes).await?,
-            None => booted.heal(act.name(), &nodes).await?,
+            Some(_) => booted.inject(act, nodes).await,
+            None => booted.heal(act.name(), &nodes).await,
         };
-        if let Acted::Refused(why) = acted {
-            return Ok(Reached::No(why));
+        match acted {
+            Ok(Acted::Done) => {}
+            Ok(Acted::Refused(why)) => return Ok(Reached::No(why)),
+            Err(Undone::NotStarted(error)) => return Ok(Reached::No(not_up_again(&error))),
+            Err(Undone::Failed(error)) => return Err(error),
         }
     }
     let acted = booted.counters.borrow().acked;
@@ -131,6 +134,11 @@ pub(super) fn resolve(plan: &Plan, booted: &Booted, act: &Act, pick: u64) -> Res
         taken: &taken,
     };
     booted.names.resolve(act.target.all(), &world, pick)
+}
+
+/// A node that does not come up again, as a person reads it.
+pub(super) fn not_up_again(error: &Error) -> String {
+    format!("{}: {}", error.what, error.why)
 }
 
 /// What an act did, as a person reads it: "cut-network on broker 0".
