@@ -102,29 +102,21 @@ fn environment(system: &System, wrong: &mut Vec<Wrong>) {
 }
 
 fn server(system: &System, wrong: &mut Vec<Wrong>) {
-    let tables = [
-        ("server", system.server.keys().collect()),
-        ("server_least", system.server_least.keys().collect()),
-    ];
-    let tables: [(&str, Vec<&String>); 2] = tables;
-    for (table, keys) in tables {
-        let no_key = |key: &&String| key.trim().is_empty() || key.contains(['=', '\n', '\r']);
-        for key in keys.into_iter().filter(no_key) {
+    let of = |table: &'static str| move |key| (table, key);
+    let set = system.server.keys().map(of("server"));
+    let least = system.server_least.keys().map(of("server_least"));
+    for (table, key) in set.chain(least) {
+        if key.trim().is_empty() || key.contains(['=', '\n', '\r']) {
+            let why = "it is no name of a property";
             let remedy = "write a property's name, and its value behind the =";
-            wrong.push(Wrong::new(
-                At::of(&[table, key]),
-                "it is no name of a property",
-                remedy,
-            ));
+            wrong.push(Wrong::new(At::of(&[table, key]), why, remedy));
         }
     }
-    for (key, value) in system
-        .server
-        .iter()
-        .filter(|(_, value)| value.contains(['\n', '\r']))
-    {
-        let why = format!("{value:?} has more than one line");
-        wrong.push(Wrong::new(At::of(&["server", key]), why, "write it in one line"));
+    for (key, value) in &system.server {
+        if value.contains(['\n', '\r']) {
+            let why = format!("{value:?} has more than one line");
+            wrong.push(Wrong::new(At::of(&["server", key]), why, "write it in one line"));
+        }
     }
 }
 

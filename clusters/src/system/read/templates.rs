@@ -133,40 +133,28 @@ impl Template<'_> {
             let why = format!("{} is the port of the node's other listener, too", host.port);
             wrong.push(Wrong::new(at.key("port"), why, "take another, 9192 for one"));
         }
-        for (key, word, text) in [
-            ("listener", "host_listener", &host.listener),
-            ("advertised", "host_advertised", &host.advertised),
+        for (key, word, property) in [
+            ("listener", "host_listener", "listeners="),
+            ("advertised", "host_advertised", "advertised.listeners="),
         ] {
             if !in_braces(self.text).contains(&word) {
                 let why = format!("the template has no {{{word}}}, which stands for it");
-                let remedy = format!(
-                    "write {{{word}}} at the end of the template's {}",
-                    match key {
-                        "listener" => "listeners=",
-                        _ => "advertised.listeners=",
-                    }
-                );
+                let remedy = format!("write {{{word}}} at the end of the template's {property}");
                 wrong.push(Wrong::new(at.key(key), why, remedy));
             }
-            if key == "listener" && !has_number(text, host.port) {
-                let why = format!(
-                    "it has no port {}, to which clients on the host are led",
-                    host.port
-                );
-                wrong.push(Wrong::new(
-                    at.key(key),
-                    why,
-                    format!("listener = \",HOST://{{address}}:{}\"", host.port),
-                ));
-            }
-            if key == "advertised" && !in_braces(text).contains(&"host_port") {
-                let why = "it has no {host_port}, by which clients on the host reach the node";
-                wrong.push(Wrong::new(
-                    at.key(key),
-                    why,
-                    "advertised = \",HOST://127.0.0.1:{host_port}\"",
-                ));
-            }
+        }
+        if !has_number(&host.listener, host.port) {
+            let why = format!(
+                "it has no port {}, to which clients on the host are led",
+                host.port
+            );
+            let remedy = format!("listener = \",HOST://{{address}}:{}\"", host.port);
+            wrong.push(Wrong::new(at.key("listener"), why, remedy));
+        }
+        if !in_braces(&host.advertised).contains(&"host_port") {
+            let why = "it has no {host_port}, by which clients on the host reach the node";
+            let remedy = "advertised = \",HOST://127.0.0.1:{host_port}\"";
+            wrong.push(Wrong::new(at.key("advertised"), why, remedy));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Each kind of mistake, in a file that is right but for it.
 
-use super::{Mistake, form};
+use super::{Mistake, form, words};
 use crate::system::{APACHE_KAFKA, BUILT_IN, REFERENCE, System};
 
 /// What is told of a file in which one piece is another.
@@ -244,7 +244,7 @@ fn features_that_cannot_be_are_told() {
         (K, "default = 1", "default = 2", &default, "default = 2", "more than the highest level, 1", "0 to 1"),
         (K, "since = \"4.0\"", "since = \"four\"", &since, "four", "no version", "since = \"4.1\""),
         (K, "since = \"4.0\"", "since = \"4.\"", &since, "4.", "no version", "numbers with dots"),
-        (K, "version = \"4.1.2\"\n", "", "version", "", "missing", "add version"),
+        (K, "version = \"4.3.1\"\n", "", "version", "", "missing", "add version"),
         (R, ", \"{features}\"", "", "format.argv", "argv", "no argument {features}", "leave [features] out"),
         (R, "{feature}={level}", "{feature}", "format.feature", "feature", "not both {feature} and {level}", "{feature}={level}"),
         (R, ", \"{quorum}\"", "", "format.argv", "argv", "no argument {quorum}", "add \"{quorum}\""),
@@ -310,7 +310,7 @@ fn names_that_are_none_are_told() {
         (R, "name = \"reference\"", "name = \"\"", "name", "name = ", "empty", "name the system"),
         (R, "name = \"reference\"", "name = \"a\\tb\"", "name", "name = ", "control characters", "one short line"),
         (R, "name = \"reference\"", &long, "name", "name = ", "longer than a line", "one short line"),
-        (K, "version = \"4.1.2\"", "version = \"4.1\\n2\"", "version", "version = ", "control characters", "one short line"),
+        (K, "version = \"4.3.1\"", "version = \"4.1\\n2\"", "version", "version = ", "control characters", "one short line"),
     ]);
 }
 
@@ -393,5 +393,17 @@ fn keys(above: &str, value: &toml::Value, known: &[String], found: &mut Vec<Stri
             tables.for_each(|element| keys(&format!("{above}*."), element, known, found));
         }
         _ => {}
+    }
+}
+
+#[test]
+fn the_docs_have_every_key_and_every_word() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/systems.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    for path in form::paths::all() {
+        assert!(docs.contains(&format!("| `{path}`")), "{path} is not in docs/systems.md");
+    }
+    for word in words::all() {
+        assert!(docs.contains(&format!("`{{{word}}}`")), "{{{word}}} is not in docs/systems.md");
     }
 }

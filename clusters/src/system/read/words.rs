@@ -43,6 +43,11 @@ const OF_NODE: &[&str] = &[
     "disk",
 ];
 
+/// Every word that is not the file's own.
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(word, _)| *word).chain([FIRST_VOTERS])
+}
+
 /// A text of the file in which words are replaced.
 struct Place<'a> {
     at: At,
@@ -260,7 +265,7 @@ fn not_alone(place: &Place<'_>, word: &str) -> Wrong {
 
 /// What is wrong with a word of the file's own.
 fn variable(name: &str, value: &str, used: &BTreeSet<&str>) -> Option<Wrong> {
-    let mut built_in = BUILT_IN.iter().map(|(word, _)| *word).chain([FIRST_VOTERS]);
+    let mut built_in = all();
     let (why, remedy) = if !in_braces(&format!("{{{name}}}")).contains(&name) {
         (
             "no such word can stand in braces".to_owned(),
