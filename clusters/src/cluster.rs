@@ -133,7 +133,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The format step of a node failed.
-    #[error("formatting the disk of node {node} {how}; its log says: {log}")]
+    #[error("formatting the disk of node {node}: the command {how}; its log says: {log}")]
     Format {
         /// The node.
         node: i32,
@@ -464,7 +464,7 @@ impl Cluster {
                     continue;
                 }
                 if status != Some(0) {
-                    return Err(self.format_failed(node, format!("ended with {status:?}, signal {signal:?}")));
+                    return Err(self.format_failed(node, log::how_ended(status, signal)));
                 }
                 waiting.retain(|id| *id != node);
             }
@@ -777,6 +777,11 @@ impl Cluster {
             path: home.clone(),
             source,
         })
+    }
+
+    /// Where a node's log is.
+    pub fn log_path(&self, id: i32) -> Option<PathBuf> {
+        self.node(id).ok().map(|node| node.home.join(LOG))
     }
 
     /// The last lines of a node's log, in one.

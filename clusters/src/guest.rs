@@ -3,6 +3,7 @@
 //! whole, their ends are nobody's news.
 
 use crate::cluster::{CONFIG, Cluster, Error, Node, RoleKind};
+use crate::log::how_ended;
 use ground::{DiskKind, Event, NodeSpec, Policy, Port, Signal};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -137,16 +138,18 @@ impl Cluster {
         let end = async {
             loop {
                 match events.recv().await {
-                    Ok(Event::ProgramEnded { node, status, .. }) if node == guest.host => return status,
+                    Ok(Event::ProgramEnded {
+                        node, status, signal, ..
+                    }) if node == guest.host => return (status, signal),
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return None,
+                    Err(broadcast::error::RecvError::Closed) => return (None, None),
                 }
             }
         };
         let limit = self.format_limit();
         let how = match tokio::time::timeout(limit, end).await {
-            Ok(Some(0)) => return Ok(()),
-            Ok(status) => format!("ended with {status:?}"),
+            Ok((Some(0), _)) => return Ok(()),
+            Ok((status, signal)) => how_ended(status, signal),
             Err(_) => format!("did not end within {limit:?}"),
         };
         Err(Error::Format {

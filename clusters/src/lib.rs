@@ -28,6 +28,7 @@ pub use ground::{
     RuleCounts, Signal, Spread, Stripe, Strobe, Swapped, WHOLE_PPM,
 };
 pub use guest::Guest;
+pub use log::how_ended;
 pub use lost_records::Lost;
 pub use nearest::nearest;
 pub use system::{

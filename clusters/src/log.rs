@@ -1,5 +1,6 @@
 //! What a node's own log says of why it failed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -16,15 +17,25 @@ pub(crate) fn text(home: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// How a program ended, in words that follow its name.
+pub fn how_ended(status: Option<i32>, signal: Option<i32>) -> String {
+    match (status, signal) {
+        (Some(status), _) => format!("ended with status {status}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
+        (None, None) => "ended, nobody knows how".into(),
+    }
+}
+
 /// The last lines, in one.
 pub(crate) fn tail(text: &str) -> String {
     last(text.lines())
 }
 
-/// The last lines that mean trouble, in one; where none does, the last lines.
+/// The last lines that mean trouble, each once, in one; where none does, the last lines.
 pub(crate) fn reason(text: &str, trouble: &[String]) -> String {
     let bad = |line: &&str| !is_of_a_trace(line) && trouble.iter().any(|part| line.contains(part.as_str()));
-    let found = last(text.lines().filter(bad));
+    let mut seen = HashSet::new();
+    let found = last(text.lines().filter(bad).filter(|line| seen.insert(*line)));
     if found.is_empty() { tail(text) } else { found }
 }
 
@@ -50,6 +61,16 @@ mod tests {
         let trouble = ["ERROR".to_string()];
         assert_eq!(reason(text, &trouble), "ERROR no room");
         assert_eq!(reason("a\nb\nc\nd\n", &trouble), "b | c | d");
+        assert_eq!(
+            reason("ERROR x\nERROR y\nERROR x\nbye\n", &trouble),
+            "ERROR x | ERROR y"
+        );
         assert_eq!(reason("", &trouble), "");
+    }
+
+    #[test]
+    fn an_end_is_told_in_words() {
+        assert_eq!(how_ended(Some(3), None), "ended with status 3");
+        assert_eq!(how_ended(None, Some(9)), "was killed by signal 9");
     }
 }

@@ -12,29 +12,20 @@ pub const REFERENCE: &str = "reference";
 /// Apache Kafka's, without or with `:VERSION`.
 const APACHE_KAFKA: &str = "apache-kafka";
 
-/// What the system is found for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To be looked at: nothing is made for it.
-    Look,
-    /// To be started: what makes its start fast is made, where it is not there.
-    Start,
-}
-
 /// The system that is asked for.
 ///
 /// # Errors
 /// Usage, where there is none of that name, or its file has a mistake; 69, where it cannot be had here.
-pub fn find(args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
+pub fn find(args: &SystemArgs) -> Result<System, Error> {
     let asked = args.system.as_str();
     if asked == REFERENCE {
         return Ok(System::reference());
     }
     if asked == APACHE_KAFKA {
-        return apache_kafka(None, args, purpose);
+        return apache_kafka(None, args);
     }
     if let Some(version) = asked.strip_prefix("apache-kafka:") {
-        return apache_kafka(Some(version), args, purpose);
+        return apache_kafka(Some(version), args);
     }
     if asked.ends_with(".toml") {
         return of_file(Path::new(asked));
@@ -84,8 +75,22 @@ fn of_file(path: &Path) -> Result<System, Error> {
 }
 
 /// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.
-fn apache_kafka(version: Option<&str>, args: &SystemArgs, purpose: Purpose) -> Result<System, Error> {
-    let retry = (purpose == Purpose::Start).then_some(Retry::Never);
-    let jars = commands::kafka::jars(version, args.kafka_home.as_deref(), retry)?;
+fn apache_kafka(version: Option<&str>, args: &SystemArgs) -> Result<System, Error> {
+    let jars = commands::kafka::jars(version, args.kafka_home.as_deref(), None)?;
     Ok(System::apache_kafka(jars.version(), jars.variables()))
+}
+
+/// To be called before a system that was found is started, when nothing else stands against it: has what makes the
+/// start fast made, where it is not there.
+///
+/// # Errors
+/// As [`find`].
+pub fn hasten(args: &SystemArgs, system: &mut System) -> Result<(), Error> {
+    if !args.system.starts_with(APACHE_KAFKA) || args.system.ends_with(".toml") {
+        return Ok(());
+    }
+    let home = args.kafka_home.as_deref();
+    let jars = commands::kafka::jars(Some(&system.version), home, Some(Retry::Never))?;
+    system.variables.extend(jars.variables());
+    Ok(())
 }

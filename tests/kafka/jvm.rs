@@ -1,5 +1,6 @@
-//! Kafka's classes, run one at a time.
+//! Kafka's classes, run one at a time; and runs of `ackall` on nodes of it.
 
+use clusters::System;
 use clusters::kafka::{self as apache, KafkaJars};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::support::{Folder, skipped};
+use crate::support::{Folder, ackall, skipped};
 
 /// A tool's heap, MiB: with less the JVM collects instead of working.
 const TOOL_HEAP: u32 = 128;
@@ -25,14 +26,20 @@ pub struct Kafka {
     folder: Folder,
 }
 
+/// Where these tests keep jars, and the archive of their classes.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("kafka")
+}
+
 /// Kafka, once it is this test's turn; none, and a word about it, where it cannot be had.
 pub fn kafka(test: &str) -> Option<Kafka> {
     static FOUND: OnceLock<Result<KafkaJars, String>> = OnceLock::new();
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kafka");
+    let cache = cache();
     let home = std::env::var_os(apache::HOME);
     let found = FOUND.get_or_init(|| {
         let found = apache::find(None, home.as_deref().map(Path::new), &cache);
         let mut jars = found.map_err(|absent| absent.to_string())?;
+        // Once, and not in the midst of a test that looks at the time.
         if let Err(slow) = jars.train(&cache, apache::Retry::Never) {
             println!("{slow}");
         }
@@ -92,6 +99,28 @@ impl Kafka {
     /// The jars.
     pub fn jars(&self) -> &KafkaJars {
         &self.jars
+    }
+
+    /// `ackall`, with the same jars at hand.
+    pub fn ackall(&self) -> Command {
+        let mut command = ackall();
+        command.env(apache::CACHE, cache());
+        command
+    }
+
+    /// What `--system` takes for this version.
+    pub fn name(&self) -> String {
+        format!("apache-kafka:{}", self.jars.version())
+    }
+
+    /// The description of it, as `--system` would have it.
+    pub fn system(&self) -> System {
+        System::apache_kafka(self.jars.version(), self.jars.variables())
+    }
+
+    /// The highest level of eligible leader replicas.
+    pub fn highest_elr(&self) -> i16 {
+        self.system().highest_level("eligible.leader.replicas.version")
     }
 
     /// A folder for the test's files.

@@ -1,8 +1,8 @@
 //! Apache Kafka on our side of the fence: its tools read our files and ask our quorum, its controller votes in
-//! our quorum and leads it, and our observer reads its metadata log.
+//! our quorum and leads it, our observer reads its metadata log, and whole runs have it under test.
 //!
 //! Where Kafka's jars cannot be had (see `docs/ci.md`) these say SKIPPED and pass, unless `ACKALL_REQUIRE` names
-//! `kafka`. One JVM at a time runs, on any machine.
+//! `kafka`. One JVM, or one cluster of them, runs at a time, on any machine.
 
 #![cfg(target_os = "linux")]
 
@@ -16,6 +16,8 @@ mod formats;
 mod jvm;
 mod mixed;
 mod names;
+mod nights;
 mod process;
 mod quorum;
 mod reference;
+mod starts;

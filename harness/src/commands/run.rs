@@ -5,7 +5,6 @@ use crate::cli::RunArgs;
 use crate::error::{Error, Status, nearest};
 use crate::plan::{Overrides, Plan};
 use crate::scenario::Scenario;
-use crate::system::Purpose;
 use clusters::System;
 use ground::{Ended, Launch};
 use results::store;
@@ -36,10 +35,12 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
         return Ok(Status::Pass);
     }
     crate::needs::check(&first)?;
+    let mut system = overrides.system.clone();
+    crate::system::hasten(&args.system, &mut system)?;
     let mut status = Status::Pass;
     let mut statuses = Vec::new();
     for seed in &seeds {
-        let one = match one_run(args, system, &plan(*seed)?) {
+        let one = match one_run(args, &system, &plan(*seed)?) {
             Ok(one) => one,
             Err(error) if seeds.len() == 1 => return Err(error),
             Err(error) => {
@@ -96,14 +97,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         time_ms: time_ms.map(|time| time.as_millis() as u64),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(
-            &args.system,
-            if args.dry_run {
-                Purpose::Look
-            } else {
-                Purpose::Start
-            },
-        )?,
+        system: crate::system::find(&args.system)?,
     })
 }
 

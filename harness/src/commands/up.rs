@@ -7,7 +7,6 @@ use crate::error::{Error, Status};
 use crate::hand::{Ask, Hand, Held, Place, State, Told};
 use crate::judge;
 use crate::plan::{BROKERS, Overrides, Plan};
-use crate::system::Purpose;
 use clusters::System;
 use ground::{Door, Ended, Launch, Loopback, Outside};
 use results::store;
@@ -40,18 +39,19 @@ pub fn up(args: &UpArgs, words: &[String]) -> Result<Status, Error> {
 }
 
 fn plan(args: &UpArgs, words: &[String]) -> Result<(System, Plan), Error> {
-    let overrides = Overrides {
+    let mut overrides = Overrides {
         server: properties(&args.set)?.into_iter().collect(),
         features: features(&args.feature)?.into_iter().collect(),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(&args.system, Purpose::Start)?,
+        system: crate::system::find(&args.system)?,
         ..Overrides::default()
     };
     let seed = args.seed.map_or_else(drawn_seed, Ok)?;
     let plan = Plan::by_hand(seed, &overrides, args.keep_disks, &typed(words))?;
     check_bug(&overrides.system, plan.bug.as_deref())?;
     check_properties(&overrides.system, &plan)?;
+    crate::system::hasten(&args.system, &mut overrides.system)?;
     Ok((overrides.system, plan))
 }
 

@@ -2,12 +2,13 @@
 
 use super::faults::In;
 use super::nodes::{self, Alarm, Expected};
+use super::start::{self, Unready};
 use crate::error::{Error, Status};
 use crate::plan::Plan;
 use crate::streams::{Stream, stream};
 use crate::target::Names;
 use client::Options;
-use client::calls::{Acks, CreateTopic, Layout as TopicLayout};
+use client::calls::Acks;
 use client::observer::{ClusterView, Observer, ObserverOptions};
 use clusters::{Cluster, Layout, ProgramTold, RoleKind};
 use history::{Body, Header, Kind, NodeEvent, NodeProcess, Process, Recorder, Step, TopicPlan};
@@ -19,10 +20,6 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
 use workloads::{Append, AppendPlan, Context, Counters, FinalReadPlan, Processes, final_read};
 
-/// How long a cluster that serves may take until it has created the topic.
-const TOPIC_LIMIT: Duration = Duration::from_secs(30);
-/// Between two attempts at creating the topic.
-const PAUSE: Duration = Duration::from_millis(20);
 /// A producer's rest after an acknowledgement: several thousand records in a run, not hundreds of thousands.
 const PRODUCER_PAUSE: Duration = Duration::from_millis(1);
 
@@ -107,7 +104,10 @@ impl Attached {
 
 impl Booted {
     /// Lays out, formats, starts, creates the topic, and puts the load on.
-    pub async fn boot(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Booted, Error> {
+    ///
+    /// # Errors
+    /// What came in between.
+    pub async fn boot(plan: &Plan, run_dir: &Path, began: Instant) -> Result<Booted, Unready> {
         let mut booted = Booted::stand(plan, run_dir, began, Attached::join()?, &[]).await?;
         booted.load(plan).await?;
         Ok(booted)
@@ -115,22 +115,19 @@ impl Booted {
 
     /// Lays out, formats, starts and observes: a cluster without load. Ports of the host's loopback lead to its brokers,
     /// in their order, where there are some.
+    ///
+    /// # Errors
+    /// What came in between.
     pub async fn stand(
         plan: &Plan,
         run_dir: &Path,
         began: Instant,
         attached: Attached,
         host_ports: &[u16],
-    ) -> Result<Booted, Error> {
+    ) -> Result<Booted, Unready> {
         let recorder = recorder(plan, run_dir, began)?;
         let cluster = lay_out(plan, run_dir, attached, host_ports)?;
-        cluster.format().await.map_err(|e| {
-            Error::internal(
-                "formatting the nodes' disks",
-                e,
-                "read the node's log; `ackall doctor`",
-            )
-        })?;
+        start::format(&cluster).await?;
         let expected = Expected::default();
         let (sender, receiver) = mpsc::unbounded_channel();
         tokio::spawn(nodes::watch(
@@ -150,7 +147,7 @@ impl Booted {
         for node in cluster.nodes() {
             cluster
                 .start(node.id)
-                .map_err(|e| Error::internal(format!("starting node {}", node.id), e, "read its log"))?;
+                .map_err(|e| start::not_started(&cluster, node.id, &e.to_string()))?;
         }
         let controllers = cluster
             .of_role(RoleKind::Controller)
@@ -191,11 +188,15 @@ impl Booted {
         })
     }
 
-    /// Waits until the cluster serves, looks whether it is what was asked for, creates the topic, and puts the load on.
-    async fn load(&mut self, plan: &Plan) -> Result<(), Error> {
-        self.serve().await?;
-        check_levels(plan, &self.context.cluster).await?;
-        create_topic(plan, &self.cluster, &self.context.cluster).await?;
+    /// Waits until the cluster serves and is as planned, and puts the load on.
+    async fn load(&mut self, plan: &Plan) -> Result<(), Unready> {
+        let cluster = self.cluster.clone();
+        start::serving(self.view.clone(), &cluster, &mut self.alarms).await?;
+        let clients = &self.context.cluster;
+        tokio::select! {
+            done = start::as_planned(plan, &cluster, clients) => done?,
+            end = start::end(&cluster, &mut self.alarms) => return Err(end),
+        }
         let load = Append::start(append_plan(plan), self.context.clone())
             .map_err(|e| Error::internal("starting the load", e, "report this: the plan was checked"))?;
         self.counters = load.counters();
@@ -206,26 +207,6 @@ impl Booted {
         }));
         self.load = Some(load);
         Ok(())
-    }
-
-    /// Waits until every node serves.
-    ///
-    /// # Errors
-    /// 70, with the reason from the log of a node that ended, or of those that do not serve in time.
-    async fn serve(&mut self) -> Result<(), Error> {
-        let cluster = self.cluster.clone();
-        let what = "waiting until the cluster serves";
-        tokio::select! {
-            up = all_serve(self.view.clone(), &cluster) => up.map_err(|why| not_up(&cluster, what.into(), &why)),
-            alarm = self.alarms.next() => match alarm {
-                Alarm::NodeDied { node, how } => Err(Error::internal(
-                    format!("starting node {node}"),
-                    format!("it {how}; its log says: {}", cluster.log_reason(node)),
-                    "read the node's log in the run's folder",
-                )),
-                alarm => Err(super::alarm_error(&alarm)),
-            },
-        }
     }
 
     /// Writes a step into the history.
@@ -399,106 +380,6 @@ fn append_plan(plan: &Plan) -> AppendPlan {
         acks: Acks::All,
         pause: PRODUCER_PAUSE,
     }
-}
-
-/// Looks whether the feature levels in force are those of the plan, as a broker tells any client.
-///
-/// # Errors
-/// 70, where they are not, or no broker tells.
-async fn check_levels(plan: &Plan, clients: &client::Cluster) -> Result<(), Error> {
-    let what = "looking which feature levels are in force";
-    let connection = clients.connect_any().await.map_err(|e| {
-        let why = e.map_or("there are no brokers".into(), |e| e.to_string());
-        Error::internal(what, why, "read the brokers' logs in the run's folder")
-    })?;
-    for (name, asked) in &plan.features {
-        let told = connection.server().features.get(name);
-        // A server leaves out what has level 0.
-        let in_force = told.map_or(0, |feature| feature.finalised);
-        if in_force != *asked {
-            return Err(Error::internal(
-                format!("{what}, by ApiVersions"),
-                format!(
-                    "{name} has level {in_force}, and {asked} was asked for when the disks were formatted"
-                ),
-                "see what the format step said, in the nodes' logs",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Creates the topic as soon as a broker takes it.
-async fn create_topic(plan: &Plan, cluster: &Cluster, clients: &client::Cluster) -> Result<(), Error> {
-    let minimum = plan.topic.min_insync_replicas.to_string();
-    let topic = CreateTopic {
-        name: plan.topic.name.clone(),
-        layout: TopicLayout::Assigned(plan.assignment.clone()),
-        configs: BTreeMap::from([("min.insync.replicas".to_string(), minimum)]),
-        timeout: Duration::from_secs(1),
-    };
-    let deadline = Instant::now() + TOPIC_LIMIT;
-    let mut why = String::from("nobody answered");
-    while Instant::now() < deadline {
-        match clients.connect_any().await {
-            Ok(mut connection) => match connection.create_topic(&topic).await {
-                Ok(created) if created.error.is_none() => return Ok(()),
-                // An attempt that was not answered may have worked.
-                Ok(created) if created.error.to_string() == "TOPIC_ALREADY_EXISTS" => return Ok(()),
-                Ok(created) => why = format!("{} {}", created.error, created.message.unwrap_or_default()),
-                Err(e) => why = e.to_string(),
-            },
-            Err(e) => why = e.map_or("there are no brokers".into(), |e| e.to_string()),
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-    let what = format!("creating the topic {} within {TOPIC_LIMIT:?}", plan.topic.name);
-    Err(not_up(cluster, what, &why))
-}
-
-/// Waits until every broker is in the metadata log and not fenced, a controller is active, and each node has said what
-/// the system's description waits for.
-///
-/// # Errors
-/// What is missing past the limit.
-pub async fn all_serve(mut view: watch::Receiver<ClusterView>, cluster: &Cluster) -> Result<(), String> {
-    let limit = cluster.ready_limit();
-    let unfenced = |view: &ClusterView| view.brokers.values().filter(|broker| !broker.fenced).count();
-    let all_unfenced =
-        |view: &ClusterView| unfenced(view) >= crate::plan::BROKERS as usize && view.quorum.leader >= 0;
-    let ready = async {
-        if view.wait_for(all_unfenced).await.is_err() {
-            return false;
-        }
-        while !cluster.all_said_ready() {
-            tokio::time::sleep(PAUSE).await;
-        }
-        true
-    };
-    if tokio::time::timeout(limit, ready).await == Ok(true) {
-        return Ok(());
-    }
-    let view = view.borrow();
-    Err(format!(
-        "{} of {} brokers serve after {limit:?}, and the active controller is {}",
-        unfenced(&view),
-        crate::plan::BROKERS,
-        view.quorum.leader
-    ))
-}
-
-/// A cluster that did not come up, with what its nodes' logs say.
-pub fn not_up(cluster: &Cluster, what: String, why: &str) -> Error {
-    let logs: Vec<String> = cluster
-        .nodes()
-        .iter()
-        .map(|node| format!("node {}: {}", node.id, cluster.log_reason(node.id)))
-        .collect();
-    Error::internal(
-        what,
-        format!("{why}; the nodes' logs say: {}", logs.join("; ")),
-        "read the nodes' logs in the run's folder",
-    )
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! A cluster by hand: it stands until somebody ends it, and does meanwhile what is asked over its control socket, one
 //! thing at a time, with the very code that steps of a scenario use.
 
-use super::boot::{Attached, Booted, all_serve, not_up};
+use super::boot::{Attached, Booted};
 use super::faults::{Acted, In, Undone};
 use super::nodes::Alarm;
 use super::progress::Progress;
+use super::start::{self, Unready};
 use super::{alarm_error, steps, wire};
 use crate::error::{Error, Status, nearest};
 use crate::hand::{Ask, Hand, Heal, Hurt, NodeState, State, Told};
@@ -67,7 +68,11 @@ pub async fn by_hand(
     let door = ground
         .door()
         .map_err(|e| Error::internal(e.what, e.why, e.next))?;
-    let mut booted = Booted::stand(plan, run_dir, began, attached, &hand.host_ports).await?;
+    let mut booted = match Booted::stand(plan, run_dir, began, attached, &hand.host_ports).await {
+        Ok(booted) => booted,
+        Err(Unready::Interrupted(signal)) => return Ok(Status::of_signal(signal)),
+        Err(Unready::Failed(error)) => return Err(error),
+    };
     let alarms = booted.alarms.take();
     let mut table = Table {
         plan,
@@ -157,12 +162,11 @@ struct Table<'a> {
 impl Table<'_> {
     /// Waits until all serve; the end, where a signal comes first.
     async fn come_up(&mut self) -> Result<Option<End>, Error> {
-        tokio::select! {
-            up = all_serve(self.booted.view.clone(), &self.booted.cluster) => match up {
-                Ok(()) => Ok(None),
-                Err(why) => Err(not_up(&self.booted.cluster, format!("starting the cluster {:?}", self.hand.name), &why)),
-            },
-            alarm = self.alarms.fatal() => ended(&alarm).map(Some),
+        let cluster = self.booted.cluster.clone();
+        match start::serving(self.booted.view.clone(), &cluster, &mut self.alarms).await {
+            Ok(()) => Ok(None),
+            Err(Unready::Interrupted(signal)) => Ok(Some(End::Signal(signal))),
+            Err(Unready::Failed(error)) => Err(error),
         }
     }
 

@@ -7,6 +7,7 @@ mod faults;
 mod hand;
 mod nodes;
 pub mod progress;
+mod start;
 mod steps;
 mod wire;
 
@@ -21,6 +22,7 @@ pub use hand::unknown_fault;
 use nodes::Alarm;
 use progress::Progress;
 use results::store;
+use start::Unready;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -182,7 +184,11 @@ async fn run(
     progress: Progress,
     began: Instant,
 ) -> Result<(Ending, Option<f64>), Error> {
-    let mut booted = Booted::boot(plan, run_dir, began).await?;
+    let mut booted = match Booted::boot(plan, run_dir, began).await {
+        Ok(booted) => booted,
+        Err(Unready::Interrupted(signal)) => return Ok((Ending::Interrupted(signal), None)),
+        Err(Unready::Failed(error)) => return Err(error),
+    };
     let limit = Duration::from_millis(plan.limit_ms);
     let ending = match tokio::time::timeout(limit, steps::steps(plan, &mut booted, progress)).await {
         Ok(ending) => ending?,

@@ -79,7 +79,7 @@ pub async fn watch(
                     // A heal may end a program too, of a fault that does not.
                     Ok(_) if expected.is(node) || cluster.was_asked_to_end(node, start) => None,
                     Ok(_) => {
-                        let how = format!("ended with status {status:?}, signal {signal:?}");
+                        let how = clusters::how_ended(status, signal);
                         Some(Alarm::NodeDied { node, how })
                     }
                 }
