@@ -152,7 +152,8 @@ fn features(system: &System, wrong: &mut Vec<Wrong>) {
             "add \"{features}\", or leave [features] out",
         ));
     }
-    if !system.features.is_empty() && !(has("{feature}") && has("{level}")) {
+    let tells_levels = has("{feature}") && has("{level}");
+    if !system.features.is_empty() && !tells_levels {
         let why = "it has not both {feature} and {level}, by which a level reaches the format step";
         let remedy = "feature = [\"--feature\", \"{feature}={level}\"], or leave [features] out";
         wrong.push(Wrong::new(At::of(&["format", "feature"]), why, remedy));

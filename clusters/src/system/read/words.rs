@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
 }
 
 /// The texts of a list.
-fn list<'a>(at: At, texts: &'a [String]) -> impl Iterator<Item = (At, &'a str)> {
+fn list(at: At, texts: &[String]) -> impl Iterator<Item = (At, &str)> {
     let texts = texts.iter().enumerate();
     texts.map(move |(n, text)| (at.nth(n), text.as_str()))
 }
