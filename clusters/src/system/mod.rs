@@ -1,8 +1,8 @@
 //! A system under test, as data: how its nodes are configured, formatted, started and recognised.
 //!
-//! What a system's file may say is here; how its words are replaced is in [`fill`](self::fill), how a file is read and
-//! what is told of a mistake in [`read`](self::read), and what a system needs of this machine in
-//! [`programs`](self::programs).
+//! What a system's file may say is here; how its words are replaced is in `fill`, how a file is read and
+//! what is told of a mistake in `read`, and what a system needs of this machine in
+//! `programs`.
 
 mod fill;
 mod programs;

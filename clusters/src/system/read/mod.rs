@@ -1,8 +1,8 @@
 //! Reading a system's file, and telling what is wrong with it.
 //!
-//! Three looks at it, each only where the one before found nothing: is it TOML ([`source`]); has each table the keys, and
-//! each key the kind of value, that the form knows ([`form`]); is what they say possible ([`rules`], [`words`],
-//! [`templates`]). No look starts a process or opens a file.
+//! Three looks at it, each only where the one before found nothing: is it TOML (`source`); has each table the keys, and
+//! each key the kind of value, that the form knows (`form`); is what they say possible (`rules`, `words`,
+//! `templates`). No look starts a process or opens a file.
 
 mod form;
 mod rules;

@@ -1,6 +1,6 @@
 //! Words in braces: which stand where.
 //!
-//! What is replaced where is in [`fill`](super::super::fill); this knows no more than the names.
+//! What is replaced where is in `fill`; this knows no more than the names.
 
 use super::source::{At, Wrong};
 use crate::nearest::nearest;
