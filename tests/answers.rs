@@ -300,6 +300,7 @@ fn nothing_else_is_in_the_folder(run: &Run) {
         "plan.toml",
         "report.html",
         "result.json",
+        "system.toml",
         "wire.json",
     ];
     let names = files(&run.dir);
@@ -314,6 +315,7 @@ fn nothing_else_is_in_the_folder(run: &Run) {
         "junit.xml",
         "nodes",
         "plan.toml",
+        "system.toml",
         "report.html",
         "result.json",
     ] {
