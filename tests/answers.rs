@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use support::answers::{CONTROLS, FALLEN, Question, STANDING, wrong};
+use support::faults::{Case, scenario};
 use support::machine::{Machine, OWN, Trace};
 use support::{Folder, Run, ackall, decoder, ground, start, wire};
 
@@ -57,6 +58,29 @@ fn the_default_run_passes_and_everything_about_it_holds() {
     nothing_else_is_in_the_folder(&run);
     a_torn_log_would_be_found(&run);
     a_silent_link_would_be_found(&run);
+}
+
+#[test]
+fn a_node_that_does_not_come_up_after_a_fault_leaves_the_run_unknown_with_its_own_words() {
+    let _ground = ground();
+    let folder = Folder::new("bare");
+    let about = nemesis::find("disk-replace").unwrap().about();
+    let mut bare = Case::of(about);
+    bare.params = "prepared = \"bare\"".into();
+    let file = folder.0.join("bare.toml");
+    fs::write(&file, scenario("bare", &[bare])).unwrap();
+    let before = Machine::now();
+    let run = start(&folder.0, "bare", &[file.to_str().unwrap(), "--seed", "1"]).wait();
+    assert_eq!(run.code(), 2, "{}", run.said());
+    let result = run.result();
+    let why = result["reasons"][0]["message"].as_str().unwrap();
+    assert!(
+        why.contains("T0") && why.contains("The folder is not formatted"),
+        "{why}"
+    );
+    assert_eq!(result["anomalies"], json!([]));
+    assert!(run.err.contains("the final read"), "{}", run.said());
+    assert_eq!(before.left(&folder.0), [""; 0]);
 }
 
 #[test]

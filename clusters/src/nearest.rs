@@ -5,26 +5,10 @@ pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec
     const SHOWN: usize = 3;
     let mut ranked: Vec<_> = known
         .into_iter()
-        .map(|name| (distance(wrong, name), name))
+        .map(|name| (strsim::levenshtein(wrong, name), name))
         .collect();
     ranked.sort();
     ranked.into_iter().take(SHOWN).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

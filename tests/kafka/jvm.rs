@@ -118,9 +118,13 @@ impl Kafka {
         System::apache_kafka(self.jars.version(), self.jars.variables())
     }
 
-    /// The highest level of eligible leader replicas.
-    pub fn highest_elr(&self) -> i16 {
-        self.system().highest_level("eligible.leader.replicas.version")
+    /// Whether it has eligible leader replicas; a word about it, where not.
+    pub fn has_elr(&self) -> bool {
+        let has = self.system().highest_level("eligible.leader.replicas.version") > 0;
+        if !has {
+            println!("{} has no eligible leader replicas", self.name());
+        }
+        has
     }
 
     /// A folder for the test's files.

@@ -78,18 +78,6 @@ const fn alone(fault: &'static str) -> Special {
     }
 }
 
-/// What is left of a disk after a loss of power.
-const REMAINDERS: [&str; 8] = [
-    "only-synced",
-    "all-but-the-tail",
-    "random-pages",
-    "random-prefix",
-    "torn",
-    "names-without-data",
-    "data-without-names",
-    "everything",
-];
-
 /// One fault on some target, as it is told.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -98,7 +86,7 @@ pub struct Case {
     about: &'static About,
     target: &'static str,
     /// In TOML's inline form.
-    params: String,
+    pub params: String,
     args: &'static [&'static str],
     alone: bool,
 }
@@ -128,13 +116,19 @@ impl Case {
 pub fn remainders() -> Vec<Case> {
     let power_cut = nemesis::power_cut::PowerCut;
     let about = nemesis::Fault::about(&power_cut);
+    let told = about.params.iter().find(|param| param.name == "remainder");
+    let remainders = match told.map(|param| &param.kind) {
+        Some(nemesis::Kind::Word(words)) => words,
+        other => panic!("what a power cut leaves is told by a word, and this is {other:?}"),
+    };
     let on = |target: &'static str| {
-        REMAINDERS.map(|remainder| Case {
+        let cases = remainders.iter().map(|remainder| Case {
             name: format!("power-cut {remainder} {target}"),
             target,
             params: format!("remainder = \"{remainder}\""),
             ..Case::of(about)
-        })
+        });
+        cases.collect::<Vec<_>>()
     };
     [on("follower"), on("active-controller")].concat()
 }
@@ -167,7 +161,7 @@ pub fn runs(cases: &[Case], on: &On) -> Vec<Vec<Case>> {
 }
 
 /// A scenario of faults, one after the other.
-fn scenario(name: &str, cases: &[Case]) -> String {
+pub fn scenario(name: &str, cases: &[Case]) -> String {
     let follower = include_str!("../../scenarios/follower-power-cut.toml");
     // They are in that file, in this order.
     let from = follower.find("[server]").unwrap();

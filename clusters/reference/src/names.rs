@@ -7,26 +7,10 @@ const SHOWN: usize = 3;
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut ranked: Vec<_> = known
         .into_iter()
-        .map(|name| (distance(name, wrong), name))
+        .map(|name| (strsim::levenshtein(wrong, name), name))
         .collect();
     ranked.sort_unstable();
     ranked.into_iter().take(SHOWN).map(|(_, name)| name).collect()
-}
-
-/// The edits that make one name another (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

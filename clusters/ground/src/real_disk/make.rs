@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,8 +46,28 @@ pub fn make(kind: Kind, folder: &Path, options: Options) -> Result<RealDisk, Err
     })
 }
 
-/// A large file of holes. Its name is gone before anything is in it.
+/// A large file of holes, without a name.
 fn image(folder: &Path) -> io::Result<File> {
+    let image = match unnamed(folder) {
+        Err(why) if why.raw_os_error() == Some(libc::EOPNOTSUPP) => named_for_a_moment(folder)?,
+        image => sys::said(format!("making a file in {}", folder.display()), image)?,
+    };
+    sys::said(
+        format!("giving the image {} GiB of holes", BYTES >> 30),
+        image.set_len(BYTES),
+    )?;
+    Ok(image)
+}
+
+/// A file that never had a name: whoever is killed meanwhile leaves none.
+fn unnamed(folder: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(libc::O_TMPFILE);
+    options.open(folder)
+}
+
+/// The same where the file system knows no such files. Its name is gone before anything is in it.
+fn named_for_a_moment(folder: &Path) -> io::Result<File> {
     // Another disk may be in the making in the same folder.
     let path = folder.join(format!(".disk-{}.img", sys::monotonic_ns()));
     let image = File::options()
@@ -56,10 +77,6 @@ fn image(folder: &Path) -> io::Result<File> {
         .open(&path);
     let image = sys::said(format!("making {}", path.display()), image)?;
     sys::said("removing the image's name", fs::remove_file(&path))?;
-    sys::said(
-        format!("giving the image {} GiB of holes", BYTES >> 30),
-        image.set_len(BYTES),
-    )?;
     Ok(image)
 }
 

@@ -126,7 +126,7 @@ fn numbers_beyond_what_is_possible_are_told() {
         (R, "port = 9092", "port = 70000", "broker.port", "70000", "70000 is not from", "65535"),
         (R, "port = 9192", "port = -1", "broker.host.port", "-1", "-1 is not from", "65535"),
         (K, "limit_s = 60", "limit_s = 0", "format.limit_s", "limit_s = 0", "0 is not from 1 to 86400", "86400"),
-        (K, "[ready]\nlimit_s = 60", "[ready]\nlimit_s = 86_401", "ready.limit_s", "86_401", "not from", "86400"),
+        (K, "[ready]\nlimit_s = 100", "[ready]\nlimit_s = 86_401", "ready.limit_s", "86_401", "not from", "86400"),
         (K, "limits_times = 2", "limits_times = 0", "limits_times", "limits_times = 0", "0 is not from 1 to 100", "100"),
         (K, "highest = 1", "highest = 40_000", "features.\"eligible.leader.replicas.version\".highest", "40_000", "not from 0", "32767"),
         (K, "highest = 1", "highest = 99999999999999999999", "features.\"eligible.leader.replicas.version\".highest", "999", "not from", ""),
