@@ -201,6 +201,40 @@ fn mistakes_are_told_before_anything_starts() {
 
 /// A program that is there and does not do: its own words are told, and nothing is left.
 #[test]
+fn data_that_is_not_on_the_disk_ends_the_run() {
+    let _ground = ground();
+    let folder = Folder::new("systems-elsewhere");
+    let reference = printed(&["systems", "reference"]);
+    let beside = reference.replace("log.dirs={disk}", "log.dirs={disk}/../data");
+    let file = written(&folder, "beside.toml", &beside);
+    refused(
+        &folder,
+        &file,
+        70,
+        &["formatting the disk of node", "left the disk empty"],
+    );
+    let in_words = reference.replace("log.dirs={disk}", "log.dirs={home}/data\n# {disk}");
+    let file = written(&folder, "words.toml", &in_words);
+    refused(&folder, &file, 64, &["controller.template", "it has no {disk}"]);
+}
+
+#[test]
+fn files_are_read_as_others_write_them_and_no_device_is() {
+    let folder = Folder::new("systems-files");
+    let lines = printed(&["systems", "reference"]).replace('\n', "\r\n");
+    let file = written(&folder, "lines.toml", &lines);
+    let plan = calm(&folder, &file, &["--dry-run"]);
+    assert!(plan.status.success(), "{}", String::from_utf8_lossy(&plan.stderr));
+    for value in ["a=1\nb=2", "a=1\\"] {
+        let plan = calm(&folder, &file, &["--dry-run", "--set", value]);
+        assert_eq!(plan.status.code(), Some(64), "{value:?}");
+    }
+    let endless = folder.0.join("endless.toml");
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    refused(&folder, &endless, 64, &["it is no file"]);
+}
+
+#[test]
 fn a_format_step_that_fails_is_told_in_its_own_words() {
     let _ground = ground();
     let folder = Folder::new("systems-format");

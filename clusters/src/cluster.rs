@@ -10,6 +10,7 @@ use ground::{
     Swapped,
 };
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -417,11 +418,12 @@ impl Cluster {
             .ok_or(Error::NoNode(id))
     }
 
-    /// Formats every disk, all at once, and waits for the last.
+    /// Formats every disk, all at once, and waits for the last. Gives the nodes whose disks are empty all the same; of
+    /// real disks that is not looked at.
     ///
     /// # Errors
     /// Where a format command cannot be started, fails, or does not end in time.
-    pub async fn format(&self) -> Result<(), Error> {
+    pub async fn format(&self) -> Result<Vec<i32>, Error> {
         let all: Vec<&Node> = self.nodes.iter().collect();
         self.format_all(&all).await?;
         self.let_time_pass()
@@ -430,11 +432,11 @@ impl Cluster {
     /// A disk was formatted long before the night that is played, and what that wrote was written back since, whether
     /// the program has synced it or not (StorageTool of Apache Kafka 4 does not sync `bootstrap.checkpoint`, and a node
     /// without that does not start). A real disk syncs itself every few seconds.
-    fn let_time_pass(&self) -> Result<(), Error> {
+    fn let_time_pass(&self) -> Result<Vec<i32>, Error> {
         /// Of no fault.
         const NO_FAULT: u64 = 0;
         if self.disk.mode().is_none() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let ids: Vec<i32> = self.nodes.iter().map(|node| node.id).collect();
         let whole = Policy {
@@ -442,7 +444,11 @@ impl Cluster {
             ..Policy::default()
         };
         self.power_off(&ids, NO_FAULT, whole)?;
-        ids.iter().try_for_each(|id| self.power_on(*id))
+        let is_empty =
+            |node: &&Node| fs::read_dir(node.home.join("disk")).is_ok_and(|mut names| names.next().is_none());
+        let empty = self.nodes.iter().filter(is_empty).map(|node| node.id).collect();
+        ids.iter().try_for_each(|id| self.power_on(*id))?;
+        Ok(empty)
     }
 
     async fn format_all(&self, nodes: &[&Node]) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::hand::DEFAULT_NAME;
 use crate::plan::KeepDisks;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ground::DiskKind;
 use std::io::IsTerminal;
@@ -255,7 +255,8 @@ pub struct SystemArgs {
     )]
     pub system: String,
     /// A folder with Apache Kafka, its libs/ in it; without it its jars come from Maven
-    #[arg(long, env = "ACKALL_KAFKA_HOME", value_name = "DIR")]
+    // A variable that is set to nothing, as jobs do, names none.
+    #[arg(long, env = "ACKALL_KAFKA_HOME", value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub kafka_home: Option<PathBuf>,
 }
 
@@ -483,7 +484,19 @@ impl RunArgs {
 /// # Errors
 /// Usage, where one has no `=`.
 pub fn properties(set: &[String]) -> Result<Vec<(String, String)>, Error> {
-    set.iter().map(|text| pair("--set", "KEY=VALUE", text)).collect()
+    let one_line = |text: &String| {
+        let (key, value) = pair("--set", "KEY=VALUE", text)?;
+        // In a properties file either would make another property of what follows.
+        if text.contains(['\n', '\r']) || value.ends_with('\\') {
+            return Err(Error::usage(
+                format!("setting the server property {key}"),
+                "it is more than one line, or takes the next line with it (a \\ at its end)",
+                "--set KEY=VALUE once for each property",
+            ));
+        }
+        Ok((key, value))
+    };
+    set.iter().map(one_line).collect()
 }
 
 /// `NAME=LEVEL` pairs of `--feature`.

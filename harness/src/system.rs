@@ -47,9 +47,24 @@ pub fn unknown(name: &str, next: &str) -> Error {
 }
 
 /// A user's own.
+/// What is in a file, with the line ends that templates have.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    /// A description is some kilobytes.
+    const MOST_BYTES: u64 = 1 << 20;
+    // A device or a pipe may have no end; it is looked at before it is opened.
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Err(std::io::Error::other(format!(
+            "it is no file of at most {} MiB",
+            MOST_BYTES >> 20
+        )));
+    }
+    Ok(std::fs::read_to_string(path)?.replace("\r\n", "\n"))
+}
+
 fn of_file(path: &Path) -> Result<System, Error> {
     let what = format!("reading the system in {}", path.display());
-    let text = std::fs::read_to_string(path)
+    let text = text_of(path)
         .map_err(|e| Error::usage(&what, e, "name a file that describes a system: docs/systems.md"))?;
     let system = System::read(&text).map_err(|mistake| {
         Error::usage(

@@ -321,7 +321,11 @@ impl System {
 
 /// Whether a version, numbers with dots, is another one or a later one.
 fn is_from(version: &str, first: &str) -> bool {
-    let numbers = |text: &str| -> Vec<u64> { text.split('.').map_while(|part| part.parse().ok()).collect() };
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(['.', '-'])
+            .map_while(|part| part.parse().ok())
+            .collect()
+    };
     numbers(version) >= numbers(first)
 }
 

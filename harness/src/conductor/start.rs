@@ -40,9 +40,23 @@ impl From<Error> for Unready {
 pub async fn format(cluster: &Cluster) -> Result<(), Unready> {
     let events = cluster.events();
     tokio::select! {
-        done = cluster.format() => done.map_err(|e| not_formatted(cluster, e).into()),
+        done = cluster.format() => match done.map_err(|e| not_formatted(cluster, e))?.first() {
+            None => Ok(()),
+            Some(node) => Err(left_empty(*node).into()),
+        },
         signal = interrupt(events) => Err(Unready::Interrupted(signal)),
     }
+}
+
+/// A node whose data is not on its disk would lose nothing with its power: whatever it passes, it has not passed.
+fn left_empty(node: i32) -> Error {
+    Error::internal(
+        format!("formatting the disk of node {node}"),
+        "the format step ended well and left the disk empty: what the node writes goes elsewhere, where no fault of \
+         its disk reaches it",
+        "see the log folders in its server.properties; a path with letters beyond ASCII is not read as it stands by \
+         every system (--out names another)",
+    )
 }
 
 /// The signal that asks the run to end. Never, where none comes.

@@ -124,6 +124,14 @@ fn features(system: &System, wrong: &mut Vec<Wrong>) {
     for (name, feature) in &system.features {
         feature_of(&At::of(&["features", name]), feature, wrong);
     }
+    if !system.version.is_empty() && !is_version(&system.version) {
+        let why = format!("{:?} is no version", system.version);
+        wrong.push(Wrong::new(
+            At::of(&["version"]),
+            why,
+            "write numbers with dots: version = \"4.1.2\"",
+        ));
+    }
     let dated = system
         .features
         .iter()
@@ -167,6 +175,13 @@ fn features(system: &System, wrong: &mut Vec<Wrong>) {
     }
 }
 
+/// Whether it is numbers with dots, perhaps with a word behind: `4.1.2`, `4.1.0-rc1`.
+fn is_version(text: &str) -> bool {
+    let numbers = text.split_once('-').map_or(text, |(numbers, _)| numbers);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.split('.').all(is_number)
+}
+
 fn feature_of(at: &At, feature: &Feature, wrong: &mut Vec<Wrong>) {
     if feature.default > feature.highest {
         let why = format!(
@@ -179,8 +194,7 @@ fn feature_of(at: &At, feature: &Feature, wrong: &mut Vec<Wrong>) {
             format!("write 0 to {}", feature.highest),
         ));
     }
-    let is_version = feature.since.split('.').all(|part| part.parse::<u64>().is_ok());
-    if !feature.since.is_empty() && !is_version {
+    if !feature.since.is_empty() && !is_version(&feature.since) {
         let why = format!("{:?} is no version", feature.since);
         wrong.push(Wrong::new(
             at.key("since"),

@@ -34,6 +34,10 @@ pub(super) fn wrong(system: &System) -> Vec<Wrong> {
     wrong
 }
 
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with(['#', '!'])
+}
+
 struct Template<'a> {
     at: At,
     text: &'a str,
@@ -41,7 +45,9 @@ struct Template<'a> {
 
 impl Template<'_> {
     fn needs_words(&self, wrong: &mut Vec<Wrong>) {
-        let words = in_braces(self.text);
+        // What a comment says reaches no node.
+        let lines = self.text.lines().filter(|line| !is_comment(line));
+        let words: Vec<&str> = lines.flat_map(in_braces).collect();
         for (needed, line) in NEEDED {
             if !needed.iter().any(|word| words.contains(word)) {
                 let named: Vec<String> = needed.iter().map(|word| format!("{{{word}}}")).collect();
@@ -57,7 +63,7 @@ impl Template<'_> {
         let mut goes_on = false;
         for line in self.text.lines().map(str::trim) {
             let is_rest = std::mem::replace(&mut goes_on, line.ends_with('\\'));
-            if is_rest || line.is_empty() || line.starts_with(['#', '!']) {
+            if is_rest || line.is_empty() || is_comment(line) {
                 continue;
             }
             if let Some(word) = LINES.iter().find(|word| line.contains(**word)) {

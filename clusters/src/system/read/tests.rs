@@ -244,6 +244,7 @@ fn features_that_cannot_be_are_told() {
         (K, "default = 1", "default = 2", &default, "default = 2", "more than the highest level, 1", "0 to 1"),
         (K, "since = \"4.0\"", "since = \"four\"", &since, "four", "no version", "since = \"4.1\""),
         (K, "since = \"4.0\"", "since = \"4.\"", &since, "4.", "no version", "numbers with dots"),
+        (K, "version = \"4.3.1\"", "version = \"v4.1\"", "version", "v4.1", "no version", "numbers with dots"),
         (K, "version = \"4.3.1\"\n", "", "version", "", "missing", "add version"),
         (R, ", \"{features}\"", "", "format.argv", "argv", "no argument {features}", "leave [features] out"),
         (R, "{feature}={level}", "{feature}", "format.feature", "feature", "not both {feature} and {level}", "{feature}={level}"),
