@@ -207,12 +207,13 @@ fn data_that_is_not_on_the_disk_ends_the_run() {
     let reference = printed(&["systems", "reference"]);
     let beside = reference.replace("log.dirs={disk}", "log.dirs={disk}/../data");
     let file = written(&folder, "beside.toml", &beside);
-    refused(
-        &folder,
-        &file,
-        70,
-        &["formatting the disk of node", "left the disk empty"],
-    );
+    let before = Machine::now();
+    let output = calm(&folder, &file, &[]);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(70), "{err}");
+    assert!(err.contains("error: formatting the disk of node"), "{err}");
+    assert!(err.contains("left the disk empty"), "{err}");
+    assert_eq!(before.left(&folder.0), [""; 0]);
     let in_words = reference.replace("log.dirs={disk}", "log.dirs={home}/data\n# {disk}");
     let file = written(&folder, "words.toml", &in_words);
     refused(&folder, &file, 64, &["controller.template", "it has no {disk}"]);
