@@ -215,6 +215,7 @@ fn data_that_is_not_on_the_disk_ends_the_run() {
     assert!(err.contains("left the disk empty"), "{err}");
     assert_eq!(before.left(&folder.0), [""; 0]);
     let in_words = reference.replace("log.dirs={disk}", "log.dirs={home}/data\n# {disk}");
+    let folder = Folder::new("systems-in-words");
     let file = written(&folder, "words.toml", &in_words);
     refused(&folder, &file, 64, &["controller.template", "it has no {disk}"]);
 }
