@@ -87,6 +87,8 @@ pub fn main(args: &[&str]) -> ExitCode {
         let named = tests.iter().filter(move |(name, _)| name.contains(wanted));
         named.flat_map(move |test| users.iter().map(move |as_user| (*test, *as_user)))
     };
+    // Fronts are to hear the signals that they are sent, also where the tests were started in the background of a shell.
+    ground::sys::default_signals();
     let executable = Executable::copied();
     std::thread::scope(|scope| {
         for (test, as_user) in chosen(&CALM) {
