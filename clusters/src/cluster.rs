@@ -198,7 +198,7 @@ pub struct Cluster {
     layout_properties: BTreeMap<String, String>,
     features: BTreeMap<String, i16>,
     bug: Option<String>,
-    system: System,
+    pub(crate) system: System,
     disk: DiskKind,
     cluster_id: String,
     voters: String,
@@ -431,7 +431,8 @@ impl Cluster {
 
     /// A disk was formatted long before the night that is played, and what that wrote was written back since, whether
     /// the program has synced it or not (StorageTool of Apache Kafka 4 does not sync `bootstrap.checkpoint`, and a node
-    /// without that does not start). A real disk syncs itself every few seconds.
+    /// without that does not start). A real disk syncs itself every few seconds. While the power is off it is seen whose
+    /// disks are empty.
     fn let_time_pass(&self) -> Result<Vec<i32>, Error> {
         /// Of no fault.
         const NO_FAULT: u64 = 0;
@@ -481,11 +482,6 @@ impl Cluster {
             Ok(done) => done,
             Err(_) => Err(self.format_failed(waiting[0], format!("did not end within {limit:?}"))),
         }
-    }
-
-    /// What a node sees of the system's own files.
-    pub(crate) fn installed(&self) -> Vec<PathBuf> {
-        self.system.installed()
     }
 
     /// How long the formatting of all disks may take.
@@ -563,14 +559,13 @@ impl Cluster {
 
     /// Whether a node's program is gone by our own hand, and not by itself.
     pub fn was_ended(&self, id: i32) -> bool {
-        let ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.runs(id) && ours.get(&id).copied().unwrap_or_default() >= self.last_start(id)
+        !self.runs(id) && self.was_asked_to_end(id, self.last_start(id))
     }
 
     /// Whether a node's so many-th program was ended by us, or asked to end.
     pub fn was_asked_to_end(&self, id: i32, start: u32) -> bool {
         let ours = self.ended_by_us.lock().unwrap_or_else(PoisonError::into_inner);
-        ours.get(&id).is_some_and(|ended| *ended >= start)
+        ours.get(&id).copied().unwrap_or_default() >= start
     }
 
     fn we_end(&self, id: i32) {

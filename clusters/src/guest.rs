@@ -115,7 +115,7 @@ impl Cluster {
             id: host,
             name: format!("guest-{n}"),
             home: home.clone(),
-            visible: self.installed(),
+            visible: self.system.installed(),
         };
         let address = self.ground.add_node(spec)?;
         let port = self.role_of(role).port;
@@ -243,15 +243,18 @@ impl Cluster {
 
     /// Writes a node's configuration: read when its program starts.
     pub(crate) fn write_config(&self, node: &Node) -> Result<(), Error> {
-        let path = node.home.join(CONFIG);
-        let text = self.config_text(node);
-        std::fs::write(&path, text).map_err(|source| Error::File { path, source })
+        write_home(node, CONFIG, &self.config_text(node))
     }
+
     /// Writes a node's further files.
     pub(crate) fn write_files(&self, node: &Node) -> Result<(), Error> {
-        self.file_texts(node).into_iter().try_for_each(|(name, text)| {
-            let path = node.home.join(name);
-            std::fs::write(&path, text).map_err(|source| Error::File { path, source })
-        })
+        let mut files = self.file_texts(node).into_iter();
+        files.try_for_each(|(name, text)| write_home(node, &name, &text))
     }
+}
+
+/// Writes a file of a node's home.
+fn write_home(node: &Node, name: &str, text: &str) -> Result<(), Error> {
+    let path = node.home.join(name);
+    std::fs::write(&path, text).map_err(|source| Error::File { path, source })
 }

@@ -33,5 +33,5 @@ pub use lost_records::Lost;
 pub use nearest::nearest;
 pub use system::{
     Absent, BUILT_IN, Bugs, BuiltIn, Feature, Fill, First, Format, HomeFile, HostListener, Mistake,
-    Properties, Ready, Role, System,
+    Properties, Ready, Role, System, is_one_line,
 };

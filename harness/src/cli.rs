@@ -484,19 +484,7 @@ impl RunArgs {
 /// # Errors
 /// Usage, where one has no `=`.
 pub fn properties(set: &[String]) -> Result<Vec<(String, String)>, Error> {
-    let one_line = |text: &String| {
-        let (key, value) = pair("--set", "KEY=VALUE", text)?;
-        // In a properties file either would make another property of what follows.
-        if text.contains(['\n', '\r']) || value.ends_with('\\') {
-            return Err(Error::usage(
-                format!("setting the server property {key}"),
-                "it is more than one line, or takes the next line with it (a \\ at its end)",
-                "--set KEY=VALUE once for each property",
-            ));
-        }
-        Ok((key, value))
-    };
-    set.iter().map(one_line).collect()
+    set.iter().map(|text| pair("--set", "KEY=VALUE", text)).collect()
 }
 
 /// `NAME=LEVEL` pairs of `--feature`.

@@ -3,7 +3,7 @@
 use crate::cli::SystemArgs;
 use crate::commands;
 use crate::error::{Error, Status, nearest};
-use clusters::kafka::Retry;
+use clusters::kafka::{KafkaJars, Retry};
 use clusters::{BUILT_IN, System};
 use std::path::Path;
 
@@ -12,28 +12,61 @@ pub const REFERENCE: &str = "reference";
 /// Apache Kafka's, without or with `:VERSION`.
 const APACHE_KAFKA: &str = "apache-kafka";
 
+/// A system that was found.
+pub struct Found {
+    /// Its description.
+    pub system: System,
+    /// What it runs on, where it is Apache Kafka.
+    jars: Option<KafkaJars>,
+}
+
+impl Found {
+    /// The system, to be started now that nothing else stands against it: what makes its start fast is made, where it
+    /// is not there.
+    ///
+    /// # Errors
+    /// 69, where there is no place for that.
+    pub fn hastened(self) -> Result<System, Error> {
+        let Some(mut jars) = self.jars else {
+            return Ok(self.system);
+        };
+        commands::kafka::train(&mut jars, Retry::Never)?;
+        Ok(System::apache_kafka(jars.version(), jars.variables()))
+    }
+}
+
 /// The system that is asked for.
 ///
 /// # Errors
 /// Usage, where there is none of that name, or its file has a mistake; 69, where it cannot be had here.
-pub fn find(args: &SystemArgs) -> Result<System, Error> {
+pub fn find(args: &SystemArgs) -> Result<Found, Error> {
     let asked = args.system.as_str();
-    if asked == REFERENCE {
-        return Ok(System::reference());
+    if let Some(version) = kafka_version(asked) {
+        let jars = commands::kafka::jars(version, args.kafka_home.as_deref())?;
+        return Ok(Found {
+            system: System::apache_kafka(jars.version(), jars.variables()),
+            jars: Some(jars),
+        });
     }
-    if asked == APACHE_KAFKA {
-        return apache_kafka(None, args);
+    let system = match asked {
+        REFERENCE => System::reference(),
+        file if file.ends_with(".toml") => of_file(Path::new(file))?,
+        _ => {
+            return Err(unknown(
+                asked,
+                "--system reference, apache-kafka, apache-kafka:VERSION, or a file FILE.toml",
+            ));
+        }
+    };
+    Ok(Found { system, jars: None })
+}
+
+/// Whether it is Apache Kafka that is asked for, and of which version, where one is said.
+fn kafka_version(asked: &str) -> Option<Option<&str>> {
+    match asked.strip_prefix(APACHE_KAFKA)? {
+        "" => Some(None),
+        more => more.strip_prefix(':').map(Some),
     }
-    if let Some(version) = asked.strip_prefix("apache-kafka:") {
-        return apache_kafka(Some(version), args);
-    }
-    if asked.ends_with(".toml") {
-        return of_file(Path::new(asked));
-    }
-    Err(unknown(
-        asked,
-        "--system reference, apache-kafka, apache-kafka:VERSION, or a file FILE.toml",
-    ))
 }
 
 /// No built-in system has that name.
@@ -46,7 +79,6 @@ pub fn unknown(name: &str, next: &str) -> Error {
     )
 }
 
-/// A user's own.
 /// What is in a file, with the line ends that templates have.
 fn text_of(path: &Path) -> std::io::Result<String> {
     /// A description is some kilobytes.
@@ -62,6 +94,7 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     Ok(std::fs::read_to_string(path)?.replace("\r\n", "\n"))
 }
 
+/// A user's own.
 fn of_file(path: &Path) -> Result<System, Error> {
     let what = format!("reading the system in {}", path.display());
     let text = text_of(path)
@@ -87,25 +120,4 @@ fn of_file(path: &Path) -> Result<System, Error> {
             absent.remedy,
         )),
     }
-}
-
-/// Apache Kafka with its jars: those of a folder that was named, or of a version that Maven has.
-fn apache_kafka(version: Option<&str>, args: &SystemArgs) -> Result<System, Error> {
-    let jars = commands::kafka::jars(version, args.kafka_home.as_deref(), None)?;
-    Ok(System::apache_kafka(jars.version(), jars.variables()))
-}
-
-/// To be called before a system that was found is started, when nothing else stands against it: has what makes the
-/// start fast made, where it is not there.
-///
-/// # Errors
-/// As [`find`].
-pub fn hasten(args: &SystemArgs, system: &mut System) -> Result<(), Error> {
-    if !args.system.starts_with(APACHE_KAFKA) || args.system.ends_with(".toml") {
-        return Ok(());
-    }
-    let home = args.kafka_home.as_deref();
-    let jars = commands::kafka::jars(Some(&system.version), home, Some(Retry::Never))?;
-    system.variables.extend(jars.variables());
-    Ok(())
 }

@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// How long a wish may take to be done, and to be seen, by native programs: an election of the controllers fits in, and replicas that come
-/// must catch up.
+/// How long a wish may take to be done, and to be seen, by native programs: an election of the controllers fits in, and
+/// replicas that come must catch up.
 const LIMIT: Duration = Duration::from_secs(20);
 /// How long a server may take over one request.
 pub(crate) const WITHIN: Duration = Duration::from_secs(1);

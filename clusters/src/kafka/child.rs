@@ -1,7 +1,6 @@
 //! A process that ends within a limit, or is ended, with all that it said.
 //!
-//! One that is [leashed](Child::leashed) ends too when this process is killed: it hangs on a pipe whose other end only
-//! we have.
+//! It ends too when this process is killed: it hangs on a pipe whose other end only we have.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,17 +33,14 @@ impl Child {
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
             .spawn()?;
-        Ok(Child {
+        // Dropped, and so killed, where it cannot be put on a leash.
+        let mut child = Child {
             leash: None,
             child,
             said,
-        })
-    }
-
-    /// Has it killed when this process is gone, however that comes.
-    pub fn leashed(mut self) -> io::Result<Child> {
-        self.leash = Some(Leash::on(self.child.id())?);
-        Ok(self)
+        };
+        child.leash = Some(Leash::on(child.child.id())?);
+        Ok(child)
     }
 
     /// Has it stop by itself.
@@ -189,7 +185,7 @@ pub mod tests {
     fn one_on_a_leash_is_gone_when_its_owner_is_killed() {
         let mut sleeps = Command::new("sleep");
         sleeps.arg("60");
-        let mut child = Child::start(sleeps, None).unwrap().leashed().unwrap();
+        let mut child = Child::start(sleeps, None).unwrap();
         // What the kernel does when we are killed.
         drop(child.leash.as_mut().unwrap().0.stdin.take());
         while child.ended().unwrap().is_none() {
@@ -201,10 +197,7 @@ pub mod tests {
     fn one_that_is_told_to_stop_stops_by_itself() {
         let place = Place::new("stops");
         let script = "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done";
-        let mut child = Child::start(place.script(script), None)
-            .unwrap()
-            .leashed()
-            .unwrap();
+        let mut child = Child::start(place.script(script), None).unwrap();
         while child.said() != "up\n" {
             std::thread::sleep(LOOK_EVERY);
         }

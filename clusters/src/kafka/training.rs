@@ -68,7 +68,6 @@ impl Training<'_> {
     /// Runs a command to its good end.
     pub fn ends_well(&self, command: Command, what: &str) -> Result<(), String> {
         let child = Child::start(command, Some(&self.work.join(format!("{what}.out"))));
-        let child = child.and_then(Child::leashed);
         let ended = child.and_then(|child| child.end(self.left()));
         match ended.map_err(|why| format!("java cannot be run: {why}"))? {
             (Some(status), _) if status.success() => Ok(()),
@@ -87,7 +86,7 @@ impl Training<'_> {
         let mut command = self.command("node");
         command.arg("kafka.Kafka").arg(self.work.join("node.properties"));
         let child = Child::start(command, Some(&self.work.join("node.out")));
-        let mut child = child.and_then(Child::leashed).map_err(failed)?;
+        let mut child = child.map_err(failed)?;
         while !child.said().contains(STARTED) {
             if let Some(status) = child.ended().map_err(failed)? {
                 return Err(format!("its node ended ({status}): {}", telling(&child.said())));

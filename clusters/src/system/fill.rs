@@ -44,6 +44,12 @@ pub struct Fill<'a> {
     pub host_port: Option<u16>,
 }
 
+/// Whether a value of a property is all of its line: neither a line's end nor a `\` at its own end makes another property
+/// of what follows, or a part of it.
+pub fn is_one_line(value: &str) -> bool {
+    !value.contains(['\n', '\r']) && !value.ends_with('\\')
+}
+
 impl System {
     /// A node's configuration file.
     pub fn config(&self, role: &Role, fill: &Fill<'_>) -> String {
@@ -133,9 +139,7 @@ impl System {
         }
         argv
     }
-}
 
-impl System {
     /// The words of the file's own replaced; none stands in another.
     pub(in crate::system) fn own_words(&self, template: &str) -> String {
         let mut text = template.replace("{version}", &self.version);

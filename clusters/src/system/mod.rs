@@ -8,7 +8,7 @@ mod fill;
 mod programs;
 mod read;
 
-pub use fill::{Fill, First};
+pub use fill::{Fill, First, is_one_line};
 pub use programs::Absent;
 pub use read::Mistake;
 

@@ -41,7 +41,7 @@ struct OfSystem {
 }
 
 /// Some seconds, of which those that gave none are counted.
-#[derive(Serialize, Default)]
+#[derive(Serialize)]
 struct Spread {
     of: usize,
     without: usize,
@@ -75,11 +75,10 @@ impl Spread {
 }
 
 /// One run: its seconds.
-#[derive(Default)]
 struct Measured {
     boot: Option<f64>,
     with_format: Option<f64>,
-    whole: Option<f64>,
+    whole: f64,
 }
 
 /// Measures and prints.
@@ -95,7 +94,7 @@ pub fn bench(args: &BenchArgs) -> Result<Status, Error> {
         system: name.to_string(),
         boot_to_first_ack_s: Spread::of(boots.iter().map(|run| run.boot)),
         format_to_first_ack_s: Spread::of(boots.iter().map(|run| run.with_format)),
-        night_s: Spread::of(nights.iter().map(|run| run.whole)),
+        night_s: Spread::of(nights.iter().map(|run| Some(run.whole))),
     };
     let figures = Figures {
         systems: names.iter().zip(boots).zip(nights).map(of_system).collect(),
@@ -221,7 +220,7 @@ fn once(
     Ok(Measured {
         boot: result.meta.boot_to_first_ack_s,
         with_format: first_ack.map(|entry| entry.time as f64 / 1e9),
-        whole: Some(took),
+        whole: took,
     })
 }
 

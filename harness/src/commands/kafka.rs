@@ -14,29 +14,40 @@ pub fn kafka(asked: &KafkaArgs) -> Result<Status, Error> {
     }
 }
 
-/// Apache Kafka's jars: those of a folder that was named, or of a version that Maven has. Where they are to be
-/// started (`retry` says how hard it is tried) with their archive of classes. What takes long is told.
-pub fn jars(version: Option<&str>, home: Option<&Path>, retry: Option<Retry>) -> Result<KafkaJars, Error> {
+/// Apache Kafka's jars: those of a folder that was named, or of a version that Maven has. What takes long is told.
+///
+/// # Errors
+/// 69, where there are none, and why.
+pub fn jars(version: Option<&str>, home: Option<&Path>) -> Result<KafkaJars, Error> {
     let cache = kafka::cache().map_err(lacking)?;
     if let Some(release) = kafka::to_fetch(version, home, &cache) {
         progress(format_args!("fetching Apache Kafka {release} with mvn"));
     }
-    let mut jars = kafka::find(version, home, &cache).map_err(lacking)?;
-    if let (None, Some(retry)) = (jars.archive(), retry) {
-        let version = jars.version();
-        progress(format_args!(
-            "starting Apache Kafka {version} once, for an archive of its classes"
-        ));
-        if let Err(slow) = jars.train(&cache, retry) {
-            // A slow start is a start.
-            warn(format_args!("{slow}"));
-        }
+    kafka::find(version, home, &cache).map_err(lacking)
+}
+
+/// Has the jars' archive of classes made, where there is none, before they are started. A slow start is a start: that
+/// there is none is told, and no error.
+///
+/// # Errors
+/// 69, where there is no place for a cache.
+pub fn train(jars: &mut KafkaJars, retry: Retry) -> Result<(), Error> {
+    if jars.archive().is_some() {
+        return Ok(());
     }
-    Ok(jars)
+    let (cache, version) = (kafka::cache().map_err(lacking)?, jars.version());
+    progress(format_args!(
+        "starting Apache Kafka {version} once, for an archive of its classes"
+    ));
+    if let Err(slow) = jars.train(&cache, retry) {
+        warn(format_args!("{slow}"));
+    }
+    Ok(())
 }
 
 fn fetch(version: Option<&str>, json: bool) -> Result<Status, Error> {
-    let jars = jars(version, None, Some(Retry::Now))?;
+    let mut jars = jars(version, None)?;
+    train(&mut jars, Retry::Now)?;
     let fetched = jars.source() == Source::Maven;
     if json {
         say!(

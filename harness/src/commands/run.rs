@@ -5,7 +5,7 @@ use crate::cli::RunArgs;
 use crate::error::{Error, Status, nearest};
 use crate::plan::{Overrides, Plan};
 use crate::scenario::Scenario;
-use clusters::System;
+use clusters::{System, is_one_line};
 use ground::{Ended, Launch};
 use results::store;
 use serde::Deserialize;
@@ -21,8 +21,10 @@ pub const SPACE_BYTES: u64 = 1 << 30;
 /// Runs a scenario under each seed, one after the other.
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
     let scenario = Scenario::find(&args.scenario)?;
-    let overrides = overrides(args)?;
-    let system = &overrides.system;
+    let mut overrides = overrides(args)?;
+    let found = crate::system::find(&args.system)?;
+    overrides.system = found.system.clone();
+    let system = &found.system;
     let seeds = args.seeds()?;
     let command = typed(words);
     let plan = |seed| Plan::new(&scenario, seed, &overrides, args.keep_disks, &command);
@@ -35,8 +37,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Status, Error> {
         return Ok(Status::Pass);
     }
     crate::needs::check(&first)?;
-    let mut system = overrides.system.clone();
-    crate::system::hasten(&args.system, &mut system)?;
+    let system = found.hastened()?;
     let mut status = Status::Pass;
     let mut statuses = Vec::new();
     for seed in &seeds {
@@ -97,7 +98,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Error> {
         time_ms: time_ms.map(|time| time.as_millis() as u64),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(&args.system)?,
+        ..Overrides::default()
     })
 }
 
@@ -136,7 +137,6 @@ impl Property {
             "boolean" if !matches!(value, "true" | "false") => {
                 Some(format!("{value:?} is neither true nor false"))
             }
-            _ if value.contains(['\n', '\r']) => Some("it has more than one line".into()),
             _ => None,
         }
     }
@@ -207,6 +207,13 @@ fn known_properties(system: &System) -> Result<Option<Vec<Property>>, Error> {
 
 /// Asks the system, by its own command, which properties it knows, and refuses others.
 pub(super) fn check_properties(system: &System, plan: &Plan) -> Result<(), Error> {
+    if let Some((key, _)) = plan.server.iter().find(|(_, value)| !is_one_line(value)) {
+        return Err(Error::usage(
+            format!("setting the server property {key}"),
+            "it is more than one line, or takes the next line with it (a \\ at its end)",
+            "--set KEY=VALUE once for each property",
+        ));
+    }
     // What its own description sets it knows.
     let own = |key: &String| system.server.contains_key(key) || system.server_least.contains_key(key);
     let said: Vec<_> = plan.server.iter().filter(|(key, _)| !own(key)).collect();

@@ -39,20 +39,20 @@ pub fn up(args: &UpArgs, words: &[String]) -> Result<Status, Error> {
 }
 
 fn plan(args: &UpArgs, words: &[String]) -> Result<(System, Plan), Error> {
-    let mut overrides = Overrides {
+    let found = crate::system::find(&args.system)?;
+    let overrides = Overrides {
         server: properties(&args.set)?.into_iter().collect(),
         features: features(&args.feature)?.into_iter().collect(),
         bug: args.bug.clone(),
         disk: args.disk,
-        system: crate::system::find(&args.system)?,
+        system: found.system.clone(),
         ..Overrides::default()
     };
     let seed = args.seed.map_or_else(drawn_seed, Ok)?;
     let plan = Plan::by_hand(seed, &overrides, args.keep_disks, &typed(words))?;
-    check_bug(&overrides.system, plan.bug.as_deref())?;
-    check_properties(&overrides.system, &plan)?;
-    crate::system::hasten(&args.system, &mut overrides.system)?;
-    Ok((overrides.system, plan))
+    check_bug(&found.system, plan.bug.as_deref())?;
+    check_properties(&found.system, &plan)?;
+    Ok((found.hastened()?, plan))
 }
 
 /// The front: takes the name, the ports and a folder, launches, and tells how it ended.

@@ -11,8 +11,9 @@ use rand_core::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long a fault may take to be seen, or its heal, where the system is a native program: more than the longest limit that a fault sets itself (a minute,
-/// for those that strike few frames), so that a fault's own word on what it missed comes first.
+/// How long a fault may take to be seen, or its heal, where the system is a native program: more than the longest limit
+/// that a fault sets itself (a minute, for those that strike few frames), so that a fault's own word on what it missed
+/// comes first.
 const LIMIT: Duration = Duration::from_secs(75);
 
 /// A fault that is in.

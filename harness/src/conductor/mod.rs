@@ -117,19 +117,20 @@ fn log(run_dir: &Path, text: &str) {
 const BUG: &str = "report this: the front has written it";
 
 fn read_plan(run_dir: &Path) -> Result<Plan, Error> {
-    let path = run_dir.join(store::PLAN);
-    let text = fs::read_to_string(&path)
-        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))?;
-    toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))
+    read_toml(&run_dir.join(store::PLAN))
 }
 
-/// The system, as the front has described it.
+/// The system, as the front has described it: not held against the rules for users' files again, for what the front
+/// filled in is no user's words.
 pub(crate) fn read_system(run_dir: &Path) -> Result<System, Error> {
-    let path = run_dir.join(store::SYSTEM);
-    let text = fs::read_to_string(&path)
-        .map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))?;
-    // The front has read it, and what it filled in is no user's words.
-    toml::from_str(&text).map_err(|e| Error::internal(format!("reading {}", path.display()), e, BUG))
+    read_toml(&run_dir.join(store::SYSTEM))
+}
+
+/// A file that the front has written.
+fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    let failed = |e: &dyn std::fmt::Display| Error::internal(format!("reading {}", path.display()), e, BUG);
+    let text = fs::read_to_string(path).map_err(|e| failed(&e))?;
+    toml::from_str(&text).map_err(|e| failed(&e))
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {

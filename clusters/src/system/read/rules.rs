@@ -3,7 +3,7 @@
 use super::source::{At, Wrong};
 use crate::cluster::{CONFIG, KRAFT_VERSION};
 use crate::log::LOG;
-use crate::system::{Feature, System};
+use crate::system::{Feature, System, is_one_line};
 
 /// Names are for one line of a report.
 const NAME_CHARACTERS: usize = 100;
@@ -113,7 +113,7 @@ fn server(system: &System, wrong: &mut Vec<Wrong>) {
         }
     }
     for (key, value) in &system.server {
-        if value.contains(['\n', '\r']) {
+        if !is_one_line(value) {
             let why = format!("{value:?} has more than one line");
             wrong.push(Wrong::new(At::of(&["server", key]), why, "write it in one line"));
         }

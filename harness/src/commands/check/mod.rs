@@ -82,8 +82,8 @@ fn show(args: &CheckArgs, result: &CheckResult) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the page can come to be, before the work begins.
-/// Refuses a page that could not be written in the end, or would take the place of what is no page.
+/// Refuses, before the work begins, a page that could not be written in the end, or would take the place of what is no
+/// page.
 fn check_page(page: &Path, history: &Path) -> Result<(), Error> {
     let whole = |path: &Path| std::fs::canonicalize(path).ok();
     let folder = match page.parent() {
